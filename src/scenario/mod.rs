@@ -1,0 +1,14 @@
+//! What was asked: the contract that pins the app under test, and the scenarios it is tried on.
+//!
+//! `file/` holds the wire forms (YAML, unknown keys refused), `load` turns files into the types below and collects
+//! every fault of a file in one run, `diagnostic` is how a fault is told: where, what, what to do. The types here are
+//! what the other rooms think in: all names resolved, all paths absolute, every default filled in, every check with
+//! the place in the file that asked for it.
+
+mod check;
+mod contract;
+mod situation;
+
+pub use check::*;
+pub use contract::*;
+pub use situation::*;
