@@ -1,1 +1,2 @@
-//! (Filled in by its owner.)
+//! One file per verb. (Filled in by its owner.)
+pub mod events;

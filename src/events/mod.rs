@@ -1,1 +1,30 @@
-//! (Filled in by its owner.)
+//! From spans to events: who handed work to whom, who called what, and where that cannot be told.
+//!
+//! [`read`] reads what the spans record and refuses to guess: names, order and nearness are no evidence, except where a
+//! rule says so in the event's `basis` ([`basis`]). Which spans are agents, tools and hand-offs, and where they keep
+//! what they know, is each framework's dialect (`dialect/`); what follows from it is `structure`, written once.
+
+pub mod basis;
+mod dialect;
+mod event;
+mod forest;
+mod role;
+mod structure;
+
+pub use event::{EndedWith, Event, Kind};
+
+use crate::spans::Span;
+use forest::Forest;
+
+/// The events that these spans show, in order of start. The order, the batches and the repetition of spans change
+/// nothing.
+pub fn read(spans: &[Span]) -> Vec<Event> {
+    let mut dialects = dialect::Chooser::default();
+    let mut forest = Forest::new(spans.iter().map(|span| {
+        let tracer = dialects.of(span);
+        (span, dialect::role(tracer, span), tracer)
+    }));
+    dialect::join(&mut forest);
+    forest.look_up();
+    structure::events(&forest)
+}
