@@ -24,15 +24,17 @@ pub(super) struct Texts {
 impl Texts {
     const SLOTS: usize = 512;
 
+    /// Makes room only when the first text comes: rows of a record are each read by a decoder of their own.
     pub(super) fn new() -> Self {
-        Self {
-            slots: vec![None; Self::SLOTS],
-        }
+        Self { slots: Vec::new() }
     }
 
     fn share(&mut self, text: &str) -> Arc<str> {
         if text.len() > SHARED {
             return text.into();
+        }
+        if self.slots.is_empty() {
+            self.slots.resize(Self::SLOTS, None);
         }
         let slot = &mut self.slots[spread(text.as_bytes()) % Self::SLOTS];
         match slot {

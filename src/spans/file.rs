@@ -214,21 +214,22 @@ fn json(decoder: &mut Decoder, text: &[u8]) -> Result<Batch, Malformed> {
 }
 
 impl Form {
-    /// JSON begins with a brace or bracket. A protobuf body begins with tag `0a` and a length, then the tag of a field
-    /// of `ResourceSpans`; a delimited one with the body's length. `0a` as the length of a ten-byte body is told by
-    /// what follows: there `0a` and a length below nine, which is no tag.
+    /// JSON begins with a brace or bracket, and holds no control characters. Protobuf does, within a few bytes: the tag
+    /// `12` stands in every attribute. A body begins with tag `0a` and a length, then a tag of `ResourceSpans`; a
+    /// delimited one with the body's length. `0a` as the length of a ten-byte body is told by what follows: there `0a`
+    /// and a length below nine, which is no tag.
     fn of(head: &[u8]) -> Self {
         let text = head.trim_ascii_start();
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
         match head {
             [] => Self::Ended,
-            // 123 or 91 as a body's length: JSON has no letter-like byte in the place of the two tags.
-            [b'{' | b'[', 0x0a, length, 0x0a | 0x12 | 0x1a, ..]
-                if !length.is_ascii_whitespace() =>
+            _ if text.starts_with(b"{") || text.starts_with(b"[") => match text.iter().any(control)
             {
-                Self::Delimited
-            }
-            _ if text.starts_with(b"{") || text.starts_with(b"[") => Self::Json,
+                false => Self::Json,
+                true if head[0] == 0x0a => Self::Protobuf,
+                true => Self::Delimited,
+            },
             [0x0a, 0x0a, ..=8, ..] => Self::Delimited,
             [0x0a, ..] => Self::Protobuf,
             _ => Self::Delimited,

@@ -5,8 +5,11 @@
 //! value empty and marks the span. Only text that is no JSON, or no export request, refuses the whole body. No tree of
 //! values is built: a wrong type must not end the pass, so every visitor accepts anything and says what it got.
 
+mod parts;
 mod read;
+mod scalar;
 mod span;
+mod value;
 
 use std::sync::Arc;
 
@@ -15,9 +18,11 @@ use serde::de::{MapAccess, SeqAccess};
 
 use super::bounds::Allowance;
 use super::{Attributes, Batch, Decoder, Malformed, Scope, Span};
-use read::{Got, List, ListSeed, Object, ObjectSeed, TextSeed, skip};
+use read::{Got, List, ListSeed, Object, ObjectSeed, skip};
+use scalar::TextSeed;
+use span::SpanObject;
 pub(super) use span::hex;
-use span::{PairList, SpanObject};
+use value::PairList;
 
 pub(super) fn decode(decoder: &mut Decoder, body: &[u8]) -> Result<Batch, Malformed> {
     let mut request = Request {

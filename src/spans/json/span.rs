@@ -1,17 +1,17 @@
-//! One OTLP/JSON `Span` and what lies in it.
+//! One OTLP/JSON `Span`: its ids, times, kind and status. Refuses what it cannot be told from others by.
 
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess};
+use serde::de::MapAccess;
 
-use super::read::{Got, List, ListSeed, Object, ObjectSeed, Scalar, ScalarSeed, TextSeed, skip};
-use crate::spans::bounds::{Allowance, DEPTH};
-use crate::spans::{
-    AttrValue, Attributes, Decoder, Ids, Link, Reject, Scope, Span, SpanEvent, SpanId, Status,
-    TraceId,
-};
+use super::parts::{Events, Links};
+use super::read::{Got, ListSeed, Object, ObjectSeed, skip};
+use super::scalar::{Scalar, ScalarSeed, TextSeed};
+use super::value::PairList;
+use crate::spans::bounds::Allowance;
+use crate::spans::{Attributes, Decoder, Ids, Reject, Scope, Span, SpanId, Status, TraceId};
 
 /// A span being read. Its first fault rejects it, after all of it has been stepped over.
 pub(super) struct SpanObject<'d> {
@@ -95,7 +95,7 @@ impl<'de> Object<'de> for SpanObject<'_> {
             }
             "events" => {
                 let (allowance, into) = (&mut self.allowance, &mut self.span.events);
-                let got = map.next_value_seed(ListSeed(&mut Events { allowance, into }))?;
+                let got = map.next_value_seed(ListSeed(&mut Events::new(allowance, into)))?;
                 self.allowance.cut |= got == Got::WrongType;
             }
             "links" => {
@@ -137,7 +137,7 @@ impl<'de> Object<'de> for SpanObject<'_> {
 }
 
 /// An id of `N` bytes; all zero where there is none. Hex, or base64 where that is allowed: the lengths differ.
-fn id<const N: usize>(value: &Scalar<'_>, ids: Ids) -> Result<[u8; N], Reject> {
+pub(super) fn id<const N: usize>(value: &Scalar<'_>, ids: Ids) -> Result<[u8; N], Reject> {
     let text = match value {
         Scalar::Absent => return Ok([0; N]),
         Scalar::Text(text) if text.is_empty() => return Ok([0; N]),
@@ -220,320 +220,5 @@ impl<'de> Object<'de> for StatusObject<'_, '_> {
             _ => skip(map)?,
         }
         Ok(())
-    }
-}
-
-struct Events<'s, 'd> {
-    allowance: &'s mut Allowance<'d>,
-    into: &'s mut Vec<SpanEvent>,
-}
-
-impl<'de> List<'de> for Events<'_, '_> {
-    fn element<A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
-        let mut object = EventObject {
-            allowance: self.allowance,
-            event: SpanEvent::default(),
-        };
-        let Some(got) = list.next_element_seed(ObjectSeed(&mut object))? else {
-            return Ok(false);
-        };
-        let event = object.event;
-        if got != Got::Taken {
-            self.allowance.cut = true;
-        } else if self.allowance.element() {
-            self.into.push(event);
-        }
-        Ok(true)
-    }
-}
-
-struct EventObject<'s, 'd> {
-    allowance: &'s mut Allowance<'d>,
-    event: SpanEvent,
-}
-
-impl<'de> Object<'de> for EventObject<'_, '_> {
-    fn member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        match key {
-            "name" => self.event.name = map.next_value_seed(TextSeed::own(self.allowance))?,
-            "timeUnixNano" => {
-                let at = map.next_value_seed(ScalarSeed)?.unsigned();
-                self.allowance.cut |= at.is_none();
-                self.event.at = at.unwrap_or_default();
-            }
-            "attributes" => {
-                let into = &mut self.event.attributes.0;
-                let got =
-                    map.next_value_seed(ListSeed(&mut PairList::new(self.allowance, into)))?;
-                self.allowance.cut |= got == Got::WrongType;
-            }
-            _ => skip(map)?,
-        }
-        Ok(())
-    }
-}
-
-struct Links<'s, 'd> {
-    allowance: &'s mut Allowance<'d>,
-    ids: Ids,
-    into: &'s mut Vec<Link>,
-    fault: &'s mut Option<Reject>,
-}
-
-impl<'de> List<'de> for Links<'_, '_> {
-    fn element<A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
-        let mut object = LinkObject {
-            allowance: self.allowance,
-            ids: self.ids,
-            link: Link::default(),
-            fault: self.fault,
-        };
-        let Some(got) = list.next_element_seed(ObjectSeed(&mut object))? else {
-            return Ok(false);
-        };
-        let link = object.link;
-        if got != Got::Taken {
-            self.allowance.cut = true;
-        } else if self.allowance.element() {
-            self.into.push(link);
-        }
-        Ok(true)
-    }
-}
-
-struct LinkObject<'s, 'd> {
-    allowance: &'s mut Allowance<'d>,
-    ids: Ids,
-    link: Link,
-    fault: &'s mut Option<Reject>,
-}
-
-impl<'de> Object<'de> for LinkObject<'_, '_> {
-    fn member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        match key {
-            "traceId" => match id(&map.next_value_seed(ScalarSeed)?, self.ids) {
-                Ok(bytes) => self.link.trace_id = TraceId(bytes),
-                Err(fault) => *self.fault = Some(fault),
-            },
-            "spanId" => match id(&map.next_value_seed(ScalarSeed)?, self.ids) {
-                Ok(bytes) => self.link.span_id = SpanId(bytes),
-                Err(fault) => *self.fault = Some(fault),
-            },
-            "attributes" => {
-                let into = &mut self.link.attributes.0;
-                let got =
-                    map.next_value_seed(ListSeed(&mut PairList::new(self.allowance, into)))?;
-                self.allowance.cut |= got == Got::WrongType;
-            }
-            _ => skip(map)?,
-        }
-        Ok(())
-    }
-}
-
-/// A list of `KeyValue`: attributes, or the values of a `kvlistValue`.
-pub(super) struct PairList<'s, 'd> {
-    allowance: &'s mut Allowance<'d>,
-    into: &'s mut Vec<(Arc<str>, AttrValue)>,
-    depth: usize,
-}
-
-impl<'s, 'd> PairList<'s, 'd> {
-    /// Attributes: each pair has a bound of its own.
-    pub(super) fn new(
-        allowance: &'s mut Allowance<'d>,
-        into: &'s mut Vec<(Arc<str>, AttrValue)>,
-    ) -> Self {
-        Self {
-            allowance,
-            into,
-            depth: 0,
-        }
-    }
-}
-
-impl<'de> List<'de> for PairList<'_, '_> {
-    fn element<A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
-        let mut object = PairObject {
-            allowance: self.allowance,
-            pair: (Arc::default(), AttrValue::Empty),
-            depth: self.depth,
-        };
-        let Some(got) = list.next_element_seed(ObjectSeed(&mut object))? else {
-            return Ok(false);
-        };
-        let pair = object.pair;
-        if got != Got::Taken {
-            self.allowance.cut = true;
-        } else if self.allowance.element() {
-            self.into.push(pair);
-        }
-        Ok(true)
-    }
-}
-
-struct PairObject<'s, 'd> {
-    allowance: &'s mut Allowance<'d>,
-    pair: (Arc<str>, AttrValue),
-    depth: usize,
-}
-
-impl<'de> Object<'de> for PairObject<'_, '_> {
-    fn member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        match key {
-            "key" if self.depth == 0 => {
-                self.pair.0 = map.next_value_seed(TextSeed::own(self.allowance))?;
-            }
-            "key" => self.pair.0 = map.next_value_seed(TextSeed::part(self.allowance))?,
-            "value" => {
-                if self.depth == 0 {
-                    self.allowance.next();
-                }
-                self.pair.1 = map.next_value_seed(ValueSeed {
-                    allowance: self.allowance,
-                    depth: self.depth,
-                })?;
-            }
-            _ => skip(map)?,
-        }
-        Ok(())
-    }
-}
-
-/// One `AnyValue`.
-struct ValueSeed<'s, 'd> {
-    allowance: &'s mut Allowance<'d>,
-    depth: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for ValueSeed<'_, '_> {
-    type Value = AttrValue;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<AttrValue, D::Error> {
-        let mut object = ValueObject {
-            allowance: self.allowance,
-            depth: self.depth,
-            value: AttrValue::Empty,
-        };
-        let got = from.deserialize_any(ObjectSeed(&mut object))?;
-        let value = object.value;
-        self.allowance.cut |= got == Got::WrongType;
-        Ok(value)
-    }
-}
-
-struct ValueObject<'s, 'd> {
-    allowance: &'s mut Allowance<'d>,
-    depth: usize,
-    value: AttrValue,
-}
-
-impl ValueObject<'_, '_> {
-    /// A scalar of its kind; another one leaves the value empty and marks the span.
-    fn scalar<T>(&mut self, read: Option<T>, make: impl Fn(T) -> AttrValue) {
-        self.allowance.cut |= read.is_none();
-        self.value = read.map_or(AttrValue::Empty, make);
-    }
-}
-
-impl<'de> Object<'de> for ValueObject<'_, '_> {
-    fn member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        match key {
-            "stringValue" => {
-                self.value = AttrValue::Str(map.next_value_seed(TextSeed::part(self.allowance))?);
-            }
-            "boolValue" => match map.next_value_seed(ScalarSeed)? {
-                Scalar::Bool(value) => self.value = AttrValue::Bool(value),
-                _ => self.scalar(None, AttrValue::Bool),
-            },
-            "intValue" => {
-                let number = map.next_value_seed(ScalarSeed)?.signed();
-                self.scalar(number, AttrValue::Int);
-            }
-            "doubleValue" => {
-                let number = map.next_value_seed(ScalarSeed)?.double();
-                self.scalar(number, AttrValue::Double);
-            }
-            "bytesValue" => {
-                let bytes = match map.next_value_seed(ScalarSeed)? {
-                    Scalar::Text(text) => STANDARD.decode(text.as_bytes()).ok(),
-                    _ => None,
-                };
-                let bytes = bytes.map(|bytes| self.allowance.bytes(&bytes));
-                self.scalar(bytes, AttrValue::Bytes);
-            }
-            "arrayValue" | "kvlistValue" if self.depth == DEPTH => {
-                self.allowance.cut = true;
-                skip(map)?;
-            }
-            "arrayValue" => {
-                let mut values = Nested::new(self.allowance, self.depth, Vec::new());
-                map.next_value_seed(ObjectSeed(&mut values))?;
-                self.value = AttrValue::List(values.found);
-            }
-            "kvlistValue" => {
-                let mut pairs = Nested::new(self.allowance, self.depth, Vec::new());
-                map.next_value_seed(ObjectSeed(&mut pairs))?;
-                self.value = AttrValue::Map(pairs.found);
-            }
-            _ => skip(map)?,
-        }
-        Ok(())
-    }
-}
-
-/// An `ArrayValue` or a `KeyValueList`: `{"values": […]}` in both.
-struct Nested<'s, 'd, T> {
-    allowance: &'s mut Allowance<'d>,
-    depth: usize,
-    found: Vec<T>,
-}
-
-impl<'s, 'd, T> Nested<'s, 'd, T> {
-    fn new(allowance: &'s mut Allowance<'d>, depth: usize, found: Vec<T>) -> Self {
-        Self {
-            allowance,
-            depth: depth + 1,
-            found,
-        }
-    }
-}
-
-impl<'de> Object<'de> for Nested<'_, '_, AttrValue> {
-    fn member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        if key == "values" {
-            return map.next_value_seed(ListSeed(self)).map(drop);
-        }
-        skip(map)
-    }
-}
-
-impl<'de> List<'de> for Nested<'_, '_, AttrValue> {
-    fn element<A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
-        let seed = ValueSeed {
-            allowance: self.allowance,
-            depth: self.depth,
-        };
-        let Some(value) = list.next_element_seed(seed)? else {
-            return Ok(false);
-        };
-        if self.allowance.element() {
-            self.found.push(value);
-        }
-        Ok(true)
-    }
-}
-
-impl<'de> Object<'de> for Nested<'_, '_, (Arc<str>, AttrValue)> {
-    fn member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        if key == "values" {
-            let mut pairs = PairList {
-                allowance: self.allowance,
-                into: &mut self.found,
-                depth: self.depth,
-            };
-            return map.next_value_seed(ListSeed(&mut pairs)).map(drop);
-        }
-        skip(map)
     }
 }

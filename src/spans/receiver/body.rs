@@ -12,6 +12,9 @@ use hyper::body::{Body, Incoming};
 /// How long one body may take to come.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
+/// How much of a refused body is read and thrown away.
+const DRAIN: u64 = 64 << 20;
+
 /// Why a body is not to be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyError {
@@ -71,29 +74,38 @@ impl Drop for Share {
 }
 
 /// All of a body, `limit` bytes at most.
+///
+/// A body that is refused is still read to its end, within [`DRAIN`], and thrown away: an exporter whose connection
+/// breaks while it writes never sees why, and sends it all again.
 pub(super) async fn collect(
     mut body: Incoming,
     limit: u64,
     share: &mut Share,
 ) -> Result<Vec<u8>, BodyError> {
-    let announced = body.size_hint().lower();
-    if announced > limit {
-        return Err(BodyError::TooLarge);
-    }
     // Announced is not sent: room is taken as the bytes come, and reserved for a little of them.
+    let announced = body.size_hint().lower().min(limit);
     let mut bytes = Vec::with_capacity(announced.min(1 << 20) as usize);
+    let mut refused = None;
+    let mut read = 0;
     let reading = async {
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(|_| BodyError::Lost)?.into_data() else {
                 continue;
             };
-            if (bytes.len() + data.len()) as u64 > limit {
-                return Err(BodyError::TooLarge);
+            read += data.len() as u64;
+            if refused.is_none() {
+                refused = match share.grow(data.len() as u64) {
+                    _ if read > limit => Some(BodyError::TooLarge),
+                    grown => grown.err(),
+                };
             }
-            share.grow(data.len() as u64)?;
-            bytes.extend_from_slice(&data);
+            match refused {
+                None => bytes.extend_from_slice(&data),
+                Some(why) if read > limit.saturating_add(DRAIN) => return Err(why),
+                Some(_) => bytes = Vec::new(),
+            }
         }
-        Ok(())
+        refused.map_or(Ok(()), Err)
     };
     tokio::time::timeout(BODY_TIME, reading)
         .await
@@ -122,4 +134,22 @@ pub(super) fn gunzip(packed: &[u8], limit: u64, share: &mut Share) -> Result<Vec
 
 fn read_all(mut from: impl Read, into: &mut Vec<u8>) -> io::Result<()> {
     from.read_to_end(into).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_flight_is_bounded_and_given_back() {
+        let all = Arc::new(InFlight::new(100));
+        let (mut one, mut other) = (Share::new(&all), Share::new(&all));
+        assert_eq!(one.grow(60), Ok(()));
+        assert_eq!(other.grow(60), Err(BodyError::Overloaded));
+        drop(other);
+        let mut third = Share::new(&all);
+        assert_eq!(third.grow(40), Ok(()));
+        drop((one, third));
+        assert_eq!(all.held.load(Ordering::Relaxed), 0);
+    }
 }

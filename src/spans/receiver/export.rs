@@ -1,5 +1,6 @@
 //! One export request, from its head to its answer.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -132,7 +133,7 @@ fn spans(
 ) -> Result<Taken, Refusal> {
     let limits = export.map(|export| export.lane().limits);
     let limit = limits.map_or(FOREIGN_BODY, |limits| limits.body);
-    let plain = unpacked(headers, encoding, sent, limit, &mut share)?;
+    let plain = unpacked(headers, encoding, &sent, limit, &mut share)?;
     let attribute = limits.map_or(0, |limits| {
         usize::try_from(limits.attribute).unwrap_or(usize::MAX)
     });
@@ -153,34 +154,31 @@ fn spans(
 }
 
 /// The message itself: out of its gRPC frame, and decompressed.
-fn unpacked(
+fn unpacked<'s>(
     headers: &HeaderMap,
     encoding: Encoding,
-    sent: Vec<u8>,
+    sent: &'s [u8],
     limit: u64,
     share: &mut Share,
-) -> Result<Vec<u8>, Refusal> {
-    let (name, message, packed) = match encoding {
+) -> Result<Cow<'s, [u8]>, Refusal> {
+    let codec = |name| headers.get(name).map_or(&b"identity"[..], |v| v.as_bytes());
+    let (packed, message, codec) = match encoding {
         Encoding::Grpc => {
-            let (flag, message) = frame(&sent)?;
-            ("grpc-encoding", message, flag)
+            let (packed, message) = frame(sent)?;
+            (packed, message, codec("grpc-encoding"))
         }
-        _ => (CONTENT_ENCODING.as_str(), &sent[..], true),
+        Encoding::Protobuf | Encoding::Json => {
+            let codec = codec(CONTENT_ENCODING.as_str());
+            (codec != b"identity", sent, codec)
+        }
     };
-    let codec = headers.get(name).map_or(&b"identity"[..], |v| v.as_bytes());
-    match codec {
-        b"gzip" if packed => Ok(gunzip(message, limit, share)?),
-        b"identity" | b"" => Ok(sent_from(message, &sent).unwrap_or(sent)),
-        _ if !packed => Ok(message.to_vec()),
-        _ => Err(Refusal::Unsupported(
+    match (packed, codec) {
+        (false, _) => Ok(message.into()),
+        (true, b"gzip") => Ok(gunzip(message, limit, share)?.into()),
+        (true, _) => Err(Refusal::Unsupported(
             "compressed by something else than gzip",
         )),
     }
-}
-
-/// A copy where the message is only a part of what was sent.
-fn sent_from(message: &[u8], sent: &[u8]) -> Option<Vec<u8>> {
-    (message.len() < sent.len()).then(|| message.to_vec())
 }
 
 /// The one message of a unary call: a flag (compressed or not), a big-endian length, the bytes.
