@@ -12,3 +12,6 @@ pub use keys::{KeyError, SigningKey, VerifyingKey, keygen};
 pub use read::{ReadError, Record, Row, read};
 pub use seal::{SealError, Sealed, seal};
 pub use verify::{Anchor, Broken, Flaw, Options, VerifyError, Vouched, verify};
+
+#[cfg(test)]
+mod tests;

@@ -164,14 +164,20 @@ pub enum VerifyError {
 
 /// Walks the whole record.
 pub fn verify(reader: impl BufRead, options: Options<'_>) -> Result<Vouched, VerifyError> {
-    let mut lines = Lines::over(reader);
-    let mut walk = Walk::new();
+    walk_on(Walk::new(), reader, options)
+}
+
+/// Walks what follows the rows that `walk` has seen.
+pub(super) fn walk_on(
+    mut walk: Walk,
+    reader: impl BufRead,
+    options: Options<'_>,
+) -> Result<Vouched, VerifyError> {
+    let mut lines = Lines::after(walk.rows, reader);
     let mut entries = Entries::default();
     loop {
-        let line = match lines.next() {
-            Ok(Some(line)) => line,
-            Ok(None) => return Err(walk.unsealed().into()),
-            Err(error) => return Err(unread(error)),
+        let Some(line) = lines.next()? else {
+            return Err(walk.unsealed().into());
         };
         match walk.row(line, &mut entries, options) {
             Ok(None) => {}
@@ -187,7 +193,8 @@ pub fn verify(reader: impl BufRead, options: Options<'_>) -> Result<Vouched, Ver
             Err(Fault::Link { intact }) => {
                 let here = Head::of(line).digits();
                 let row = walk.rows + 1;
-                let next = lines.next()?;
+                // A next line that is cut off or too long speaks for nothing.
+                let next = lines.next().ok().flatten();
                 return Err(walk.blame(row, here, intact, next).into());
             }
         }
@@ -200,16 +207,12 @@ fn broken(row: u64, why: Flaw) -> Broken {
 
 impl From<ReadError> for VerifyError {
     fn from(error: ReadError) -> Self {
-        unread(error)
-    }
-}
-
-fn unread(error: ReadError) -> VerifyError {
-    match error {
-        ReadError::Io(error) => error.into(),
-        ReadError::Cut { row } => broken(row, Flaw::Cut).into(),
-        ReadError::TooLong { row } => broken(row, Flaw::TooLong).into(),
-        ReadError::NoRow { row, .. } => broken(row, Flaw::Field("row")).into(),
+        match error {
+            ReadError::Io(error) => error.into(),
+            ReadError::Cut { row } => broken(row, Flaw::Cut).into(),
+            ReadError::TooLong { row } => broken(row, Flaw::TooLong).into(),
+            ReadError::NoRow { row, .. } => broken(row, Flaw::Field("row")).into(),
+        }
     }
 }
 
@@ -229,7 +232,8 @@ impl From<Flaw> for Fault {
 }
 
 /// What was seen so far.
-struct Walk {
+#[derive(Clone)]
+pub(super) struct Walk {
     rows: u64,
     prev: [u8; 64],
     at: u64,
@@ -240,7 +244,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut prev = [0; 64];
         prev.copy_from_slice(GENESIS.as_bytes());
         Self {
@@ -251,6 +255,13 @@ impl Walk {
             verdicts: Vec::new(),
             end: None,
         }
+    }
+
+    /// Takes one row, whatever it is.
+    #[cfg(test)]
+    pub(super) fn step(&mut self, line: &[u8]) -> bool {
+        self.row(line, &mut Entries::default(), Options::default())
+            .is_ok()
     }
 
     /// Takes one row; gives the verdict when it was the seal.
