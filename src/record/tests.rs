@@ -223,7 +223,7 @@ fn every_flipped_byte_is_noticed_and_its_row_named() {
         let ((from, walk), to) = (&pair[0], pair[1].0);
         let mut rest = bytes[*from..].to_vec();
         for at in 0..to - from {
-            for flip in [0x01, 0x02, 0x10, 0x20, 0x80, 0xff] {
+            for flip in [0x01, 0x20, 0x80] {
                 rest[at] ^= flip;
                 let found = walk_on(walk.clone(), &rest[..], Options::default());
                 let Err(VerifyError::Broken(found)) = found else {
@@ -287,29 +287,31 @@ fn every_deleted_swapped_doubled_or_inserted_row_is_noticed_and_named() {
     let (bytes, _) = sealed(100, None);
     let lines = lines(&bytes);
     let (rows, mut tried) = (lines.len(), 0);
-    let mut try_one = |changed: Vec<&[u8]>, row: usize, what: &str| {
-        assert_eq!(
-            broken(&changed.concat()).row,
-            row as u64,
-            "{what} at row {row}"
-        );
+    let states = states(&bytes);
+    let mut try_one = |at: usize, changed: Vec<&[u8]>, row: usize, what: &str| {
+        let rest = changed[at..].concat();
+        let found = walk_on(states[at].1.clone(), &rest[..], Options::default());
+        let Err(VerifyError::Broken(found)) = found else {
+            panic!("{what} at row {row} was not noticed");
+        };
+        assert_eq!(found.row, row as u64, "{what}: {found}");
         tried += 1;
     };
     for at in 0..rows {
         let mut changed = lines.clone();
         changed.remove(at);
-        try_one(changed, at + 1, "deleted");
+        try_one(at, changed, at + 1, "deleted");
         let mut changed = lines.clone();
         changed.insert(at, lines[at]);
-        try_one(changed, at + 2, "doubled");
+        try_one(at, changed, at + 2, "doubled");
         let mut changed = lines.clone();
         changed.insert(at, lines[(at + 7) % rows]);
-        try_one(changed, at + 1, "inserted");
+        try_one(at, changed, at + 1, "inserted");
         for other in [at + 1, at + 50, rows - 1] {
             if at < other && other < rows {
                 let mut changed = lines.clone();
                 changed.swap(at, other);
-                try_one(changed, at + 1, "swapped");
+                try_one(at, changed, at + 1, "swapped");
             }
         }
     }
@@ -341,7 +343,7 @@ fn a_row_that_was_put_in_with_the_right_number_is_named() {
 #[test]
 fn nothing_may_follow_the_seal() {
     let (bytes, sealed) = sealed(1, None);
-    for more in [&b"\n"[..], b"x", b"{}\n", lines(&bytes)[10]] {
+    for more in [&b"\n"[..], b"x", b"{}\n", lines(&bytes)[9]] {
         let found = broken(&[&bytes, more].concat());
         assert_eq!(
             found,

@@ -219,9 +219,9 @@ impl From<ReadError> for VerifyError {
 enum Fault {
     Here(Flaw),
     At(u64, Flaw),
-    /// `prev` and the row before disagree; `intact` where the row is a seal that holds in itself.
+    /// `prev` and the row before disagree; `intact`: whether a seal holds in itself, none where the row is no seal.
     Link {
-        intact: bool,
+        intact: Option<bool>,
     },
 }
 
@@ -283,7 +283,7 @@ impl Walk {
             return Err(Flaw::OutOfPlace { found: seq }.into());
         }
         if prev.as_bytes() != self.prev {
-            let intact = kind == "seal" && own_digest_holds(line, entries);
+            let intact = (kind == "seal").then(|| own_digest_holds(line, entries));
             return Err(Fault::Link { intact });
         }
         if at < self.at {
@@ -410,13 +410,13 @@ impl Walk {
 
     /// Which of two rows is bad when `row` does not hold the digest of the one before: `row` itself where its own
     /// bytes are no longer those that the next row, or its own digest, speaks of; else the one before.
-    fn blame(&self, row: u64, here: [u8; 64], intact: bool, next: Option<&[u8]>) -> Broken {
+    fn blame(&self, row: u64, here: [u8; 64], intact: Option<bool>, next: Option<&[u8]>) -> Broken {
         let mut entries = Entries::default();
-        let intact = intact
-            || next.is_none_or(|line| {
-                check(line, &mut entries).is_ok()
-                    && entries.text(line, "prev").map(str::as_bytes) == Some(&here)
-            });
+        let mut bound = |line: &[u8]| {
+            check(line, &mut entries).is_ok()
+                && entries.text(line, "prev").map(str::as_bytes) == Some(&here)
+        };
+        let intact = intact.unwrap_or_else(|| next.is_none_or(&mut bound));
         if intact && row > 1 {
             broken(row - 1, Flaw::Changed)
         } else {
