@@ -28,7 +28,7 @@ pub struct FolderReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Its record holds.
-    Holds(Vouched),
+    Holds(Box<Vouched>),
     /// Its record is broken.
     Broken(Broken),
     /// It was sealed, and its file is gone.
@@ -146,7 +146,7 @@ fn standing(path: &Path, trial: &PlannedTrial, key: Option<&VerifyingKey>) -> io
             }
             // The run went on after this trial had no seal, and gave it none.
             TrialState::Unsealed { .. } => broken(vouched.rows, Flaw::OtherRecord),
-            _ => Standing::Holds(vouched),
+            _ => Standing::Holds(Box::new(vouched)),
         }),
         Err(VerifyError::Io(error)) => Err(error),
         Err(VerifyError::Broken(found)) => Ok(match (&found.why, &anchor) {
