@@ -23,4 +23,4 @@ pub const LINE_LIMIT: usize = 64 << 20;
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

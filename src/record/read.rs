@@ -105,7 +105,7 @@ impl<R: BufRead> Record<R> {
     /// Reads from anything.
     pub fn over(reader: R) -> Self {
         Self {
-            lines: Lines::over(reader),
+            lines: Lines::after(0, reader),
             done: false,
         }
     }
@@ -142,11 +142,12 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn over(reader: R) -> Self {
+    /// The lines that follow the first `number`.
+    pub(super) fn after(number: u64, reader: R) -> Self {
         Self {
             reader,
             line: Vec::new(),
-            number: 0,
+            number,
         }
     }
 

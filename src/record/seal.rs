@@ -109,7 +109,7 @@ pub(super) fn signed_message(body: &[u8]) -> Vec<u8> {
     pre_authentication_encoding(PAYLOAD_TYPE, body)
 }
 
-fn pre_authentication_encoding(kind: &str, body: &[u8]) -> Vec<u8> {
+pub(super) fn pre_authentication_encoding(kind: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {kind} {} ", kind.len(), body.len());
     [head.as_bytes(), body].concat()
 }

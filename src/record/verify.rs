@@ -164,14 +164,20 @@ pub enum VerifyError {
 
 /// Walks the whole record.
 pub fn verify(reader: impl BufRead, options: Options<'_>) -> Result<Vouched, VerifyError> {
-    let mut lines = Lines::over(reader);
-    let mut walk = Walk::new();
+    walk_on(Walk::new(), reader, options)
+}
+
+/// Walks what follows the rows that `walk` has seen.
+pub(super) fn walk_on(
+    mut walk: Walk,
+    reader: impl BufRead,
+    options: Options<'_>,
+) -> Result<Vouched, VerifyError> {
+    let mut lines = Lines::after(walk.rows, reader);
     let mut entries = Entries::default();
     loop {
-        let line = match lines.next() {
-            Ok(Some(line)) => line,
-            Ok(None) => return Err(walk.unsealed().into()),
-            Err(error) => return Err(unread(error)),
+        let Some(line) = lines.next()? else {
+            return Err(walk.unsealed().into());
         };
         match walk.row(line, &mut entries, options) {
             Ok(None) => {}
@@ -187,7 +193,8 @@ pub fn verify(reader: impl BufRead, options: Options<'_>) -> Result<Vouched, Ver
             Err(Fault::Link { intact }) => {
                 let here = Head::of(line).digits();
                 let row = walk.rows + 1;
-                let next = lines.next()?;
+                // A next line that is cut off or too long speaks for nothing.
+                let next = lines.next().ok().flatten();
                 return Err(walk.blame(row, here, intact, next).into());
             }
         }
@@ -200,25 +207,21 @@ fn broken(row: u64, why: Flaw) -> Broken {
 
 impl From<ReadError> for VerifyError {
     fn from(error: ReadError) -> Self {
-        unread(error)
-    }
-}
-
-fn unread(error: ReadError) -> VerifyError {
-    match error {
-        ReadError::Io(error) => error.into(),
-        ReadError::Cut { row } => broken(row, Flaw::Cut).into(),
-        ReadError::TooLong { row } => broken(row, Flaw::TooLong).into(),
-        ReadError::NoRow { row, .. } => broken(row, Flaw::Field("row")).into(),
+        match error {
+            ReadError::Io(error) => error.into(),
+            ReadError::Cut { row } => broken(row, Flaw::Cut).into(),
+            ReadError::TooLong { row } => broken(row, Flaw::TooLong).into(),
+            ReadError::NoRow { row, .. } => broken(row, Flaw::Field("row")).into(),
+        }
     }
 }
 
 enum Fault {
     Here(Flaw),
     At(u64, Flaw),
-    /// `prev` and the row before disagree; `intact` where the row is a seal that holds in itself.
+    /// `prev` and the row before disagree; `intact`: whether a seal holds in itself, none where the row is no seal.
     Link {
-        intact: bool,
+        intact: Option<bool>,
     },
 }
 
@@ -229,7 +232,8 @@ impl From<Flaw> for Fault {
 }
 
 /// What was seen so far.
-struct Walk {
+#[derive(Clone)]
+pub(super) struct Walk {
     rows: u64,
     prev: [u8; 64],
     at: u64,
@@ -240,7 +244,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut prev = [0; 64];
         prev.copy_from_slice(GENESIS.as_bytes());
         Self {
@@ -251,6 +255,13 @@ impl Walk {
             verdicts: Vec::new(),
             end: None,
         }
+    }
+
+    /// Takes one row, whatever it is.
+    #[cfg(test)]
+    pub(super) fn step(&mut self, line: &[u8]) -> bool {
+        self.row(line, &mut Entries::default(), Options::default())
+            .is_ok()
     }
 
     /// Takes one row; gives the verdict when it was the seal.
@@ -272,7 +283,7 @@ impl Walk {
             return Err(Flaw::OutOfPlace { found: seq }.into());
         }
         if prev.as_bytes() != self.prev {
-            let intact = kind == "seal" && own_digest_holds(line, entries);
+            let intact = (kind == "seal").then(|| own_digest_holds(line, entries));
             return Err(Fault::Link { intact });
         }
         if at < self.at {
@@ -399,13 +410,13 @@ impl Walk {
 
     /// Which of two rows is bad when `row` does not hold the digest of the one before: `row` itself where its own
     /// bytes are no longer those that the next row, or its own digest, speaks of; else the one before.
-    fn blame(&self, row: u64, here: [u8; 64], intact: bool, next: Option<&[u8]>) -> Broken {
+    fn blame(&self, row: u64, here: [u8; 64], intact: Option<bool>, next: Option<&[u8]>) -> Broken {
         let mut entries = Entries::default();
-        let intact = intact
-            || next.is_none_or(|line| {
-                check(line, &mut entries).is_ok()
-                    && entries.text(line, "prev").map(str::as_bytes) == Some(&here)
-            });
+        let mut bound = |line: &[u8]| {
+            check(line, &mut entries).is_ok()
+                && entries.text(line, "prev").map(str::as_bytes) == Some(&here)
+        };
+        let intact = intact.unwrap_or_else(|| next.is_none_or(&mut bound));
         if intact && row > 1 {
             broken(row - 1, Flaw::Changed)
         } else {

@@ -16,3 +16,6 @@ pub use write::{Body, CanonicalError, to_vec};
 pub const DEPTH_LIMIT: usize = 128;
 /// The largest integer that a double holds with all smaller ones.
 const EXACT: u64 = 1 << 53;
+
+#[cfg(test)]
+mod tests;

@@ -43,9 +43,12 @@ impl ser::Error for CanonicalError {
     }
 }
 
-/// The canonical form of any value, unredacted.
-pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
-    let mut writer = Writer::new(None);
+/// The canonical form of any value.
+pub fn to_vec<T: Serialize + ?Sized>(
+    value: &T,
+    redactor: Option<&Redactor>,
+) -> Result<Vec<u8>, CanonicalError> {
+    let mut writer = Writer::new(redactor);
     value.serialize(&mut writer)?;
     Ok(writer.out)
 }

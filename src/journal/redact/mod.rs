@@ -18,7 +18,11 @@ use std::fmt;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use super::canonical::{CanonicalError, to_vec};
 
 pub(super) use patterns::is_secret_name;
 
@@ -150,15 +154,14 @@ impl Redactor {
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
-        let mut shown = String::with_capacity(text.len());
-        let mut done = 0;
-        for Found { range, marker, .. } in found {
-            shown.push_str(&text[done..range.start]);
-            shown.push_str(&marker);
-            done = range.end;
-        }
-        shown.push_str(&text[done..]);
-        Cow::Owned(shown)
+        Cow::Owned(replace(text, &found))
+    }
+
+    /// `value` as a reader of the record will see it: redacted, integers that a double would round as texts. Who
+    /// concludes from this while the trial runs concludes the same when it is read again.
+    pub fn seen<T: Serialize + ?Sized>(&self, value: &T) -> Result<Value, CanonicalError> {
+        let form = to_vec(value, Some(self))?;
+        serde_json::from_slice(&form).map_err(|error| CanonicalError::Refused(error.to_string()))
     }
 
     /// A marker for all of `text`: the value of a field that is secret by name.
@@ -221,13 +224,40 @@ struct Found {
     marker: String,
 }
 
+/// `text` with markers in place of `found`, which is in order and without overlap.
+fn replace(text: &str, found: &[Found]) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut done = 0;
+    for hit in found {
+        shown.push_str(&text[done..hit.range.start]);
+        shown.push_str(&hit.marker);
+        done = hit.range.end;
+    }
+    shown.push_str(&text[done..]);
+    shown
+}
+
+/// The start of the character that `at` lies in.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0)
+}
+
+/// The end of the character that `at` lies in.
+fn ceil(text: &str, at: usize) -> usize {
+    (at..text.len())
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(text.len())
+}
+
 /// Sorts, unites what overlaps under the marker of the widest first one, and rounds outwards to whole characters.
 fn merge(text: &str, mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
     let mut merged: Vec<Found> = Vec::new();
     for mut hit in found {
-        hit.range =
-            text.floor_char_boundary(hit.range.start)..text.ceil_char_boundary(hit.range.end);
+        hit.range = floor(text, hit.range.start)..ceil(text, hit.range.end);
         match merged.last_mut() {
             Some(last) if hit.range.start < last.range.end => {
                 last.range.end = last.range.end.max(hit.range.end);
@@ -238,3 +268,6 @@ fn merge(text: &str, mut found: Vec<Found>) -> Vec<Found> {
     }
     merged
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use super::Redactor;
+use super::{Redactor, floor, replace};
 
 /// Holds back what may still become a secret, and gives the rest out redacted. One per stream.
 #[derive(Debug)]
 pub struct StreamRedactor {
     redactor: Arc<Redactor>,
-    text: String,
+    pub(super) text: String,
     /// The first bytes of a character whose rest has not come.
     partial: Vec<u8>,
     hold: usize,
+    /// The length at which to look again.
+    look_at: usize,
     /// Inside a secret that was longer than [`Self::MOST`]: nothing more of its line is given out.
     dropping: bool,
 }
@@ -20,7 +22,9 @@ impl StreamRedactor {
     /// The least that is held back: more than any shape that is recognised within a line and not secret as a whole.
     const HOLD: usize = 4 << 10;
     /// The longest secret of a known shape that is waited for.
-    const MOST: usize = 256 << 10;
+    const MOST: usize = 64 << 10;
+    /// The longest word that is kept whole without being secret.
+    const WORD: usize = 1 << 10;
 
     /// Starts a stream.
     pub fn new(redactor: Arc<Redactor>) -> Self {
@@ -31,6 +35,7 @@ impl StreamRedactor {
             text: String::new(),
             partial: Vec::new(),
             hold,
+            look_at: 2 * hold,
             dropping: false,
         }
     }
@@ -39,10 +44,12 @@ impl StreamRedactor {
     pub fn push(&mut self, piece: &[u8]) -> String {
         self.decode(piece);
         // Looking only when as much again has come keeps the whole linear in the stream, however small the pieces.
-        if self.text.len() < 2 * self.hold {
+        if self.text.len() < self.look_at {
             return String::new();
         }
-        self.give(self.text.len() - self.hold)
+        let shown = self.give(self.text.len() - self.hold);
+        self.look_at = 2 * self.text.len().max(self.hold);
+        shown
     }
 
     /// The end of the stream: gives out what was held.
@@ -82,28 +89,30 @@ impl StreamRedactor {
             };
             self.dropping = self.text.is_empty();
         }
-        let mut cut = self.text.floor_char_boundary(cut.min(self.text.len()));
-        let mut drop_from = None;
-        for hit in self.redactor.find(&self.text) {
-            if hit.context < cut && cut < hit.range.end {
-                if cut - hit.context > Self::MOST {
-                    drop_from = Some(hit);
-                } else {
-                    cut = hit.context;
-                }
-                break;
+        let mut found = self.redactor.find(&self.text);
+        let mut cut = floor(&self.text, cut);
+        if cut < self.text.len() {
+            // What follows is looked at anew without what stood before: a word, unless it is endless, stays whole.
+            let from = floor(&self.text, cut.saturating_sub(Self::WORD));
+            let space = self.text[from..cut].rfind(char::is_whitespace);
+            cut = space.map_or(cut, |space| from + space);
+        }
+        while let Some(hit) = found
+            .iter()
+            .find(|hit| hit.context < cut && cut < hit.range.end)
+        {
+            if cut - hit.context > Self::MOST {
+                let end = hit.range.end;
+                found.retain(|hit| hit.range.end <= end);
+                let shown = replace(&self.text[..end], &found);
+                self.text.clear();
+                self.dropping = true;
+                return shown;
             }
+            cut = hit.context;
         }
-        if let Some(hit) = drop_from {
-            let shown = self
-                .redactor
-                .text(&self.text[..hit.range.start])
-                .into_owned();
-            self.text.clear();
-            self.dropping = true;
-            return shown + &hit.marker;
-        }
-        let shown = self.redactor.text(&self.text[..cut]).into_owned();
+        found.retain(|hit| hit.range.end <= cut);
+        let shown = replace(&self.text[..cut], &found);
         self.text.drain(..cut);
         shown
     }
