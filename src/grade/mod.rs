@@ -5,6 +5,7 @@
 //! the one file that does anything, and what it hears becomes rows too. Nothing is concluded from names or from
 //! order, and where evidence is missing the verdict is `unknown`, with a reason.
 
+mod ask;
 mod audit;
 mod builder;
 mod claims;
@@ -20,7 +21,11 @@ mod tables;
 mod value;
 mod weigh;
 
+pub use ask::ask;
 pub use builder::{EvidenceBuilder, TRACE, event};
 pub use evidence::{Action, Evidence, EvidenceError, Said, Whose};
 pub use goals::{ANSWERED, Grades, STAYED_PERMITTED, grade};
 pub use lanes::lanes;
+
+#[cfg(test)]
+mod tests;
