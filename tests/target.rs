@@ -3,14 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mocktrial::clock::{Clock, Moment};
 use mocktrial::name::TrialId;
-use mocktrial::scenario::{App, Flush, Limits, Ready, ReplyAt, Stop, Talk};
+use mocktrial::scenario::{
+    App, Contract, Flush, Limits, ModelSpec, Ready, ReplyAt, Source, Stop, Talk, WorldSpec,
+};
 use mocktrial::target::{
     Exit, Filter, Filters, Launch, NotStarted, Running, Said, StartError, Stopped, TurnTrouble,
+    setup,
 };
 use serde_json::json;
 
@@ -205,6 +209,24 @@ async fn an_address_that_answers_before_the_start_is_somebody_elses() {
     );
     assert_eq!(error.code(), "port_taken");
     assert!(error.stopped.is_none());
+}
+
+#[tokio::test]
+async fn a_port_that_goes_to_somebody_else_meanwhile_is_given_up_for_another() {
+    for how in ["die", "stay"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("robber");
+        let trial = Trial::new("robbed", &[&format!("robbed:{how}:{}", file.display())]);
+        let (reply, stopped) = trial.turn("hello").await;
+        let robber = std::fs::read_to_string(file).expect("there was a robber");
+        let end = Command::new("kill").args(["-9", robber.trim()]).status();
+        assert!(
+            end.is_ok_and(|status| status.success()),
+            "the robber is not ours to end"
+        );
+        assert_eq!(reply.as_deref(), Ok("you said hello"), "{how}");
+        gone(&stopped);
+    }
 }
 
 #[tokio::test]
@@ -552,4 +574,56 @@ async fn many_at_a_time_never_share_a_port() {
     for one in started.collect::<Vec<_>>() {
         one.await.expect("no panic");
     }
+}
+
+fn contract(setup: &[&str]) -> Contract {
+    let mut app = Trial::new("setup", &[]).app;
+    app.setup = setup
+        .iter()
+        .map(|line| ["sh", "-c", line].map(Into::into).into())
+        .collect();
+    Contract {
+        source: Source {
+            path: PathBuf::new(),
+            text: "".into(),
+        },
+        folder: app.cwd.clone(),
+        app,
+        shared_address_env: None,
+        workers: Vec::new(),
+        world: WorldSpec::default(),
+        peers: BTreeMap::new(),
+        model: ModelSpec::default(),
+        limits: Limits::default(),
+    }
+}
+
+#[tokio::test]
+async fn setup_runs_in_order_in_the_apps_folder_until_one_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("steps");
+    let step = |text: &str| format!("{text} >>{}", file.display());
+    let (one, two, never) = (
+        step("basename $PWD"),
+        step("echo $CARGO_PKG_NAME"),
+        step("echo 3"),
+    );
+    let filter: Filters = Arc::new(|| Box::new(<[u8]>::to_vec));
+    let steps = [one.as_str(), &two, "echo no space left >&2; exit 5", &never];
+    let error = setup(&contract(&steps), &filter)
+        .await
+        .expect_err("a step fails");
+    assert_eq!(
+        std::fs::read_to_string(&file).expect("steps"),
+        "apps\nmocktrial\n"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("exited with status 5\nstderr:\nno space left"),
+        "{error}"
+    );
+    setup(&contract(&steps[..2]), &filter)
+        .await
+        .expect("both succeed");
 }

@@ -4,11 +4,13 @@
 //! the answer of a port counts only while its listener is not known to be a stranger's.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, TcpListener};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::net::netlink::SOCK_DIAG;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::process::Pid;
 
 /// Ports of living trials.
@@ -57,7 +59,7 @@ impl Drop for Port {
 /// could be read, and it is not among that. False where it cannot be known (another user's process, a listener in
 /// another network namespace).
 pub(super) fn is_strangers(port: u16, members: &[Pid]) -> bool {
-    let listeners = listeners(port);
+    let listeners = listeners(port).unwrap_or_default();
     if listeners.is_empty() || members.is_empty() {
         return false;
     }
@@ -75,24 +77,104 @@ pub(super) fn is_strangers(port: u16, members: &[Pid]) -> bool {
     true
 }
 
-/// `socket:[INODE]` of everything that listens at `port`, on any address.
-fn listeners(port: u16) -> HashSet<String> {
-    const LISTEN: &str = "0A";
+/// `socket:[INODE]` of everything that listens at `port`, on any address. Asked by sock_diag(7) rather than read from
+/// `/proc/net/tcp`, which lists every connection that lingers in `TIME_WAIT`: thousands, after some hundred trials.
+fn listeners(port: u16) -> io::Result<HashSet<String>> {
     let mut found = HashSet::new();
-    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        let text = fs::read_to_string(table).unwrap_or_default();
-        for line in text.lines().skip(1) {
-            let mut fields = line.split_ascii_whitespace().skip(1);
-            let local = fields.next().and_then(|local| local.rsplit_once(':'));
-            let here = local.and_then(|(_, hex)| u16::from_str_radix(hex, 16).ok());
-            let state = fields.nth(1);
-            if here == Some(port)
-                && state == Some(LISTEN)
-                && let Some(inode) = fields.nth(5)
-            {
-                found.insert(format!("socket:[{inode}]"));
-            }
+    for family in [AddressFamily::INET, AddressFamily::INET6] {
+        let (kind, flags) = (SocketType::DGRAM, SocketFlags::CLOEXEC);
+        let socket = socket_with(AddressFamily::NETLINK, kind, flags, Some(SOCK_DIAG))?;
+        let mut socket = File::from(socket);
+        socket.write_all(&request(family, port))?;
+        let mut buffer = vec![0; 32 << 10];
+        loop {
+            let size = socket.read(&mut buffer)?;
+            let Some(inodes) = answer(&buffer[..size])? else {
+                break;
+            };
+            found.extend(inodes.iter().map(|inode| format!("socket:[{inode}]")));
         }
     }
-    found
+    Ok(found)
+}
+
+/// `nlmsghdr`, and the type of both the request and its answers (linux/netlink.h, linux/sock_diag.h).
+const HEADER: usize = 16;
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+
+/// A `nlmsghdr` and an `inet_diag_req_v2` that ask for all listeners of one family at `port`.
+fn request(family: AddressFamily, port: u16) -> [u8; 72] {
+    const REQUEST_AND_DUMP: u16 = 0x301;
+    const TCP: u8 = 6;
+    const LISTEN: u32 = 1 << 10;
+    let mut bytes = [0; 72];
+    bytes[0..4].copy_from_slice(&72u32.to_ne_bytes());
+    bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes[6..8].copy_from_slice(&REQUEST_AND_DUMP.to_ne_bytes());
+    bytes[16] = family.as_raw().to_ne_bytes()[0];
+    bytes[17] = TCP;
+    bytes[20..24].copy_from_slice(&LISTEN.to_ne_bytes());
+    bytes[24..26].copy_from_slice(&port.to_be_bytes());
+    bytes
+}
+
+/// The inodes of one datagram of answers (each a `nlmsghdr` and an `inet_diag_msg`); `None` at the end of the answer.
+fn answer(mut bytes: &[u8]) -> io::Result<Option<Vec<u32>>> {
+    const ERROR: u16 = 2;
+    const DONE: u16 = 3;
+    const INODE: usize = HEADER + 68;
+    let mut inodes = Vec::new();
+    while let Some((head, _)) = bytes.split_at_checked(HEADER) {
+        let length = u32::from_ne_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        match u16::from_ne_bytes([head[4], head[5]]) {
+            DONE => return Ok(None),
+            ERROR => return Err(io::ErrorKind::Unsupported.into()),
+            _ => {}
+        }
+        let inode = bytes
+            .get(INODE..INODE + 4)
+            .and_then(|four| four.try_into().ok());
+        inodes.push(
+            inode
+                .map(u32::from_ne_bytes)
+                .ok_or(io::ErrorKind::InvalidData)?,
+        );
+        let next = length.next_multiple_of(4).max(HEADER);
+        bytes = bytes.get(next..).unwrap_or_default();
+    }
+    if inodes.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some(inodes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_is_told_from_a_stranger() {
+        let port = Port::free("127.0.0.1".parse().expect("an address")).expect("a port");
+        let me = [rustix::process::getpid()];
+        let init = [Pid::from_raw(1).expect("init")];
+        assert!(!is_strangers(port.number(), &init), "nobody listens");
+        for address in ["127.0.0.1", "::1"] {
+            let Ok(_listener) = TcpListener::bind((address, port.number())) else {
+                continue;
+            };
+            assert!(!is_strangers(port.number(), &me), "{address}");
+            let mut child = std::process::Command::new("cat")
+                .stdin(std::process::Stdio::piped())
+                .spawn()
+                .expect("cat");
+            let other = [Pid::from_child(&child)];
+            assert!(is_strangers(port.number(), &other), "{address}");
+            assert!(
+                !is_strangers(port.number(), &[other[0], me[0]]),
+                "{address}"
+            );
+            drop(child.stdin.take());
+            child.wait().expect("cat ends");
+        }
+    }
 }

@@ -1,18 +1,24 @@
 //! When the app may be talked to.
 //!
 //! The operating system gives no event for somebody else's `listen`, so this is the one place that tries again and
-//! again: after waits that grow with the time already spent. Whoever calls it watches the app's end meanwhile.
+//! again: after waits of a fifth of the time already spent. Whoever calls it watches the app's end meanwhile.
 
+use std::io;
 use std::time::Duration;
 
 use http::{Method, Uri};
 use http_body_util::Full;
 use hyper::body::Bytes;
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use rustix::time::{timerfd_create, timerfd_settime};
+use tokio::io::unix::AsyncFd;
 
 use super::http::{address, connect, request, send};
 
-/// The first wait, and the longest.
-const WAITS: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(20));
+/// The first wait, the longest, and by how much each is longer than the one before.
+const FIRST: Duration = Duration::from_micros(300);
+const LONGEST: Duration = Duration::from_millis(20);
+const GROWTH: f32 = 1.25;
 
 /// What has to answer.
 #[derive(Clone, Debug)]
@@ -53,11 +59,31 @@ impl Probe {
 
     /// Resolves once it was answered. The latest reason why it was not is kept in `why`.
     pub(super) async fn answered(&self, why: &mut String) {
-        let (mut wait, longest) = WAITS;
+        let mut wait = FIRST;
         while let Err(not_yet) = self.once().await {
             *why = not_yet;
-            tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(longest);
+            if nap(wait).await.is_err() {
+                tokio::time::sleep(wait).await;
+            }
+            wait = wait.mul_f32(GROWTH).min(LONGEST);
         }
     }
+}
+
+/// Sleeps for less than a millisecond, if asked to: tokio's timers are whole milliseconds, and a small app is ready in
+/// less than one.
+#[expect(
+    deprecated,
+    reason = "its replacement is `unsafe`, which this crate forbids; an `OwnedFd` keeps the promise it asks for"
+)]
+async fn nap(wait: Duration) -> io::Result<()> {
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+    let it_value = Timespec::try_from(wait).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let once = Itimerspec {
+        it_interval: Timespec::default(),
+        it_value,
+    };
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &once)?;
+    AsyncFd::new(timer)?.readable().await?.retain_ready();
+    Ok(())
 }

@@ -52,10 +52,7 @@ pub async fn setup(contract: &Contract, filter: &Filters) -> Result<(), SetupErr
         match finished.status {
             Some(status) if status.success() => {}
             Some(status) => {
-                return Err(failed(
-                    format!("ended with {}", Exit::from(status)),
-                    finished.output,
-                ));
+                return Err(failed(Exit::from(status).to_string(), finished.output));
             }
             None => {
                 return Err(failed(

@@ -7,8 +7,10 @@
 //! process has ended.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +23,8 @@ use tokio::io::unix::AsyncFd;
 const ROUNDS: usize = 8;
 /// How long a killed process may take to be gone; longer means that the kernel holds it (a dead network disk).
 const KILLED_WITHIN: Duration = Duration::from_secs(2);
+/// Most that is read of one file of `/proc`, in bytes: what an environment may take by default, and more.
+const MOST: u64 = 4 << 20;
 /// Longest command line that is kept of a process, in bytes.
 const COMMAND: usize = 300;
 
@@ -126,7 +130,7 @@ impl Tree {
     fn claims(&self, pid: Pid, stat: &Stat) -> bool {
         let proc = format!("/proc/{}", pid.as_raw_nonzero());
         let marked = || {
-            let environ = fs::read(format!("{proc}/environ")).unwrap_or_default();
+            let environ = read(format!("{proc}/environ")).unwrap_or_default();
             environ
                 .split(|b| *b == 0)
                 .any(|entry| entry == self.mark.as_bytes())
@@ -255,9 +259,9 @@ impl Held {
 impl Process {
     fn read(pid: Pid) -> Self {
         let pid = pid.as_raw_nonzero().get();
-        let mut command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let mut command = read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         if command.is_empty() {
-            command = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+            command = read(format!("/proc/{pid}/comm")).unwrap_or_default();
         }
         command.truncate(COMMAND);
         let command = String::from_utf8_lossy(&command).replace('\0', " ");
@@ -277,7 +281,8 @@ struct Stat {
 
 impl Stat {
     fn read(pid: Pid) -> Option<Self> {
-        let text = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+        let text = read(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+        let text = String::from_utf8_lossy(&text);
         // The name in parentheses may hold anything, parentheses included.
         let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace();
         let state = fields.next()?;
@@ -300,6 +305,13 @@ fn reap_orphan(pid: Pid, stat: &Stat, root: Pid) {
     }
 }
 
+/// A small file of `/proc`, read without the calls that ask for its size (it has none).
+fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(4 << 10);
+    File::open(path)?.take(MOST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Children of all threads of `process` (`self` or an id).
 fn children(process: &str) -> Vec<Pid> {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
@@ -307,7 +319,8 @@ fn children(process: &str) -> Vec<Pid> {
     };
     let mut found = Vec::new();
     for thread in threads.flatten() {
-        let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        let text = read(thread.path().join("children")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
         let pids = text
             .split_ascii_whitespace()
             .filter_map(|pid| pid.parse().ok());

@@ -1,12 +1,14 @@
 """An app under trial for the tests of `target`: echoes what it is told, and misbehaves as its arguments and turns say.
 
-Arguments (any number): die, never, late, deaf, child, escape, daemon, flood, noise.
+Arguments (any number): die, never, deaf, child, escape, daemon, flood, noise; `robbed:HOW:FILE`: the first time (FILE is not
+there yet) a stranger takes the port, and the app dies of it or stays.
 Turns: `die`, `hang`, `half`, `status`, `garbage`, `long`; anything else is echoed.
 """
 
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -80,6 +82,26 @@ class Chat(BaseHTTPRequestHandler):
         self.stream(events if asked["messages"][-1]["content"] == "half" else [*events, "[DONE]"])
 
 
+def robbed(how, file):
+    env = {"PORT": os.environ["PORT"], "PATH": os.environ["PATH"]}
+    robber = f"'{sys.executable}' '{__file__}' & echo $! > '{file}'"
+    subprocess.run(["setsid", "sh", "-c", robber], env=env, **QUIET)
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", int(env["PORT"]))).close()
+            break
+        except OSError:
+            time.sleep(0.01)
+    if how == "die":
+        sys.exit("the port is taken")
+    time.sleep(60)
+
+
+for way in ways:
+    if way.startswith("robbed:"):
+        how, file = way.split(":")[1:]
+        if not os.path.exists(file):
+            robbed(how, file)
 if "die" in ways:
     print("cannot go on", file=sys.stderr)
     sys.exit(3)
@@ -97,7 +119,5 @@ if "escape" in ways:
 if "daemon" in ways:
     # Twice removed, in a session of its own, with nothing of ours but the mark in its environment.
     subprocess.run(["setsid", "sh", "-c", "sleep 63 & exit"], **QUIET)
-if "late" in ways:
-    time.sleep(60)
 ThreadingHTTPServer.daemon_threads = True
 ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Chat).serve_forever()
