@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::journal::{
     AnswerRow, AttemptRow, ChangeRow, Decision, EndRow, EventRow, FindingRow, LaneRow, ModelRow,
@@ -140,9 +140,9 @@ pub struct EvidenceError {
 pub(super) const CHECK_BROKEN: &str = "check_broken";
 
 impl Evidence {
-    /// Joins rows: `(seq, at in Unix nanoseconds, kind, body)`, in the order of the record.
+    /// Joins rows, in the order of the record: `seq`, `at` in Unix nanoseconds, kind, and the kind's own fields.
     pub fn from_rows<'a>(
-        rows: impl IntoIterator<Item = (u64, u64, &'a str, &'a Value)>,
+        rows: impl IntoIterator<Item = (u64, u64, &'a str, &'a Map<String, Value>)>,
     ) -> Result<Self, EvidenceError> {
         let mut evidence = Self::default();
         for (seq, at, kind, body) in rows {
@@ -157,7 +157,13 @@ impl Evidence {
         Ok(evidence)
     }
 
-    fn take(&mut self, seq: u64, at: u64, kind: &str, body: &Value) -> Result<(), String> {
+    fn take(
+        &mut self,
+        seq: u64,
+        at: u64,
+        kind: &str,
+        body: &Map<String, Value>,
+    ) -> Result<(), String> {
         match kind {
             "trial" => self.bindings = read::<TrialRow>(body)?.bindings,
             "turn" => self.turns.push(Said {
@@ -191,7 +197,7 @@ impl Evidence {
             "event" => self.events.push(read(body)?),
             "finding" => self.findings.push(read(body)?),
             "table" => self.tables.push(read(body)?),
-            "change" if body.get("table").is_some() => self.changes.push(read(body)?),
+            "change" if body.contains_key("table") => self.changes.push(read(body)?),
             "answer" => self.answers.push(read(body)?),
             "model" => self.models.push(read(body)?),
             "end" => {
@@ -247,6 +253,6 @@ impl Evidence {
     }
 }
 
-fn read<T: DeserializeOwned>(body: &Value) -> Result<T, String> {
+fn read<T: DeserializeOwned>(body: &Map<String, Value>) -> Result<T, String> {
     T::deserialize(body).map_err(|e| e.to_string())
 }
