@@ -9,4 +9,4 @@ mod tally;
 
 pub use plan::{Plan, Selection, plan};
 pub use pool::{Done, Progress, Settings, run};
-pub use tally::{ScenarioTally, Tally, judge};
+pub use tally::{ScenarioTally, Tally, judge, scenarios};

@@ -18,9 +18,11 @@ mod keygen;
 mod proxy;
 mod receive;
 mod report;
+mod reports;
 mod run;
 mod schema;
 mod show;
+mod suite;
 mod verify;
 
 /// Puts a multi-agent app on trial and says what each worker really did.

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use super::Told;
-use crate::record::{Options, VerifyError, VerifyingKey, verify};
+use crate::record::{Options, VerifyError, VerifyingKey, verify, verify_dir};
 use crate::verdict::Exit;
 
 /// Say whether records still hold, what that proves and what it does not
@@ -51,5 +51,12 @@ fn key(given: &str) -> Result<VerifyingKey, Told> {
 }
 
 fn folder(path: &Path, key: Option<&VerifyingKey>) -> Result<Exit, Told> {
-    todo!()
+    let report = verify_dir(path, key).map_err(Told::usage)?;
+    for (id, standing) in &report.trials {
+        println!("{id}: {standing}");
+    }
+    for added in &report.added {
+        println!("{}: nobody planned this trial", added.display());
+    }
+    Ok(if report.is_sound() { Exit::Passed } else { Exit::Failed })
 }

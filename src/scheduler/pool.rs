@@ -32,6 +32,8 @@ pub struct Settings {
 pub struct Done {
     /// Index into the plan.
     pub place: usize,
+    /// Index of its suite.
+    pub suite: usize,
     /// The trial that counts: the retry, where there was one.
     pub planned: Planned,
     /// How it ended; none where it never began.
@@ -82,7 +84,7 @@ pub async fn run(
         let stage = Arc::clone(&stages[suite]);
         let interrupt = settings.interrupt.clone();
         flying.spawn(async move {
-            let done = one(&stage, place, planned, &interrupt).await;
+            let done = one(&stage, (place, suite), planned, &interrupt).await;
             drop(begin);
             done
         });
@@ -90,9 +92,10 @@ pub async fn run(
     while let Some(joined) = flying.join_next().await {
         land(joined, settings, progress, &mut all);
     }
-    for (place, (_, planned)) in waiting {
+    for (place, (suite, planned)) in waiting {
         let done = Done {
             place,
+            suite,
             planned,
             finished: None,
             first: None,
@@ -122,7 +125,7 @@ fn land(
 /// One trial, and once more where infrastructure is to blame.
 async fn one(
     stage: &Stage,
-    place: usize,
+    (place, suite): (usize, usize),
     planned: Planned,
     interrupt: &CancellationToken,
 ) -> Done {
@@ -130,6 +133,7 @@ async fn one(
     if !first.may_retry() || interrupt.is_cancelled() {
         return Done {
             place,
+            suite,
             planned,
             finished: Some(first),
             first: None,
@@ -143,6 +147,7 @@ async fn one(
     let second = attempt(stage, &again, interrupt).await;
     Done {
         place,
+        suite,
         planned: again,
         finished: Some(second),
         first: Some(first),
