@@ -79,8 +79,8 @@ impl Event {
     }
 }
 
-impl From<&Event> for EventRow {
-    fn from(event: &Event) -> Self {
+impl From<Event> for EventRow {
+    fn from(event: Event) -> Self {
         let text = |name: &Arc<str>| name.to_string();
         Self {
             kind: event.kind.as_str().to_owned(),
@@ -88,7 +88,7 @@ impl From<&Event> for EventRow {
             from: event.from().map(text),
             to: event.to.as_ref().map(text),
             tool: event.tool.as_ref().map(text),
-            arguments: event.arguments.clone(),
+            arguments: event.arguments,
             relationship: event.relationship,
             basis: event.basis.to_owned(),
             trace_id: event.trace_id.to_string(),

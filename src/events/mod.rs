@@ -10,8 +10,10 @@ mod event;
 mod forest;
 mod role;
 mod structure;
+mod tree;
 
 pub use event::{EndedWith, Event, Kind};
+pub use tree::tree;
 
 use crate::spans::Span;
 use forest::Forest;
