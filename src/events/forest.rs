@@ -36,6 +36,8 @@ pub(super) struct Node<'a> {
     pub act: Up,
     /// Nearest run, call or group above.
     pub place: Up,
+    /// Nearest step above, with no run or call between.
+    pub step: Option<Id>,
 }
 
 /// All spans of one reading.
@@ -58,6 +60,7 @@ impl<'a> Forest<'a> {
                 parent: Up::Root,
                 act: Up::Root,
                 place: Up::Root,
+                step: None,
             })
             .collect();
         nodes.sort_by(|a, b| order(a.span).cmp(&order(b.span)).then_with(|| tie(b.span).cmp(&tie(a.span))));
@@ -147,20 +150,22 @@ impl<'a> Forest<'a> {
     pub fn look_up(&mut self) {
         for at in 0..self.downward.len() {
             let id = self.downward[at];
-            let (act, place) = match self.node(id).parent {
+            let (act, place, step) = match self.node(id).parent {
                 Up::Node(parent) => {
                     let above = self.node(parent);
                     match above.role {
-                        Role::Run(_) | Role::Call(_) => (Up::Node(parent), Up::Node(parent)),
-                        Role::Group(_) => (above.act, Up::Node(parent)),
-                        Role::Blank | Role::Pass(_) => (above.act, above.place),
+                        Role::Run(_) | Role::Call(_) => (Up::Node(parent), Up::Node(parent), None),
+                        Role::Group(_) => (above.act, Up::Node(parent), above.step),
+                        Role::Step(_) => (above.act, above.place, Some(parent)),
+                        Role::Blank | Role::Pass(_) => (above.act, above.place, above.step),
                     }
                 }
-                end => (end, end),
+                end => (end, end, None),
             };
             let node = &mut self.nodes[id as usize];
             node.act = act;
             node.place = place;
+            node.step = step;
         }
     }
 }

@@ -10,23 +10,39 @@ mod event;
 mod forest;
 mod role;
 mod structure;
+mod tracers;
 mod tree;
 
 pub use event::{EndedWith, Event, Kind};
 pub use tree::tree;
 
 use crate::spans::Span;
+use crate::verdict::Relationship;
 use forest::Forest;
+use role::Role;
 
 /// The events that these spans show, in order of start. The order, the batches and the repetition of spans change
 /// nothing.
 pub fn read(spans: &[Span]) -> Vec<Event> {
+    let mut forest = plant(spans, None);
+    tracers::fold(&mut forest, |tracer| {
+        let mut alone = plant(spans, Some(tracer));
+        alone.look_up();
+        let events = structure::events(&alone);
+        events.iter().filter(|event| event.relationship == Relationship::Observed).count()
+    });
+    forest.look_up();
+    structure::events(&forest)
+}
+
+/// Every span in its place with its role; those of other tracers than `only` are blank.
+fn plant(spans: &[Span], only: Option<u8>) -> Forest<'_> {
     let mut dialects = dialect::Chooser::default();
     let mut forest = Forest::new(spans.iter().map(|span| {
         let tracer = dialects.of(span);
-        (span, dialect::role(tracer, span), tracer)
+        let reads = only.is_none_or(|only| only == tracer);
+        (span, if reads { dialect::role(tracer, span) } else { Role::Blank }, tracer)
     }));
     dialect::join(&mut forest);
-    forest.look_up();
-    structure::events(&forest)
+    forest
 }

@@ -24,6 +24,8 @@ pub enum Role<'a> {
     Call(Call<'a>),
     /// A framework's own span of a pass of control, which is no tool call.
     Pass(Pass),
+    /// A part of a run of the named agent: tells whose calls these are, should the run itself never come.
+    Step(Arc<str>),
 }
 
 /// A place in which agents run.

@@ -74,6 +74,14 @@ impl<'f, 'a> Reading<'f, 'a> {
         }
     }
 
+    /// The caller as the call's own span, or the step it was made in, names it.
+    fn named_by(&self, id: Id, call: &Call<'_>) -> Option<Arc<str>> {
+        call.caller.clone().or_else(|| match &self.node(self.node(id).step?).role {
+            Role::Step(agent) => Some(Arc::clone(agent)),
+            _ => None,
+        })
+    }
+
     /// Where a run was started, and whether the way there is whole. A group inside a group starts its first run in its
     /// own right.
     fn place(&self, id: Id) -> Place {
@@ -158,16 +166,16 @@ impl<'f, 'a> Reading<'f, 'a> {
                 continue;
             }
             let place = self.place(id);
-            let is_first = *first.entry(place).or_insert(id) == id;
+            let opener = *first.entry(place).or_insert(id);
             if self.cause.contains_key(&id) {
                 continue;
             }
-            let cause = self.cause_of(id, place.1, is_first);
+            let cause = self.cause_of(id, place.1, opener);
             self.cause.insert(id, cause);
         }
     }
 
-    fn cause_of(&mut self, id: Id, mut place: Up, is_first: bool) -> Cause {
+    fn cause_of(&mut self, id: Id, mut place: Up, opener: Id) -> Cause {
         let mut beside = false;
         let mut in_order = matches!(place, Up::Root);
         // Out through groups: the first run of a group starts where the group does.
@@ -177,7 +185,12 @@ impl<'f, 'a> Reading<'f, 'a> {
             in_order |= !group.side_by_side;
             place = self.node(at).place;
         }
-        if in_order && !beside && !is_first {
+        if in_order && !beside && opener != id {
+            let name = |id| self.run(id).and_then(|run| run.name.as_ref());
+            if name(id).is_some() && name(id) == name(opener) {
+                // The agent the place began with goes on; nobody is said to have handed it anything.
+                return Cause::None;
+            }
             return self.uncaused(id, basis::RUN_SECOND);
         }
         match place {
@@ -221,7 +234,7 @@ impl<'f, 'a> Reading<'f, 'a> {
     fn by_call(&mut self, call: Id, record: &'f Call<'a>, worker: Id) -> usize {
         let node = self.node(call);
         let above = self.agent_above(call);
-        let named = above.and_then(|run| self.run(run)?.name.clone()).or_else(|| record.caller.clone());
+        let named = above.and_then(|run| self.run(run)?.name.clone()).or_else(|| self.named_by(call, record));
         let (basis, relationship) = match node.act {
             Up::Node(_) if above.is_some() => (basis::RUN_UNDER_CALL, Observed),
             Up::Node(_) => (basis::RUN_UNDER_CALL_IN_CALL, Unknown),
@@ -253,9 +266,9 @@ impl<'f, 'a> Reading<'f, 'a> {
                 Up::Node(_) => self.run_above(id).and_then(|run| self.run(run)?.name.clone()),
                 _ => None,
             };
-            let named = named.or_else(|| call.caller.clone());
+            let named = named.or_else(|| self.named_by(id, call));
             if let Class::RunsAgent { to, basis } = &call.class {
-                let relationship = if above.is_some() || call.caller.is_some() { Observed } else { Unknown };
+                let relationship = if above.is_some() || self.named_by(id, call).is_some() { Observed } else { Unknown };
                 let from = if relationship == Observed { named } else { None };
                 let draft = self.draft(id, Kind::Delegated, from, basis, relationship);
                 let event = &mut self.drafts[draft].event;

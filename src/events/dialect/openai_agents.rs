@@ -107,6 +107,8 @@ fn logfire(span: &Span) -> Role<'_> {
         })
     } else if template.starts_with("Handoff:") {
         Role::Pass(Pass { from: name(attributes, "from_agent"), to: name(attributes, "to_agent") })
+    } else if let Some(agent) = name(attributes, "agent_name") {
+        Role::Step(agent)
     } else if attributes.text("sdk_span_type") == Some("task") || template.starts_with("OpenAI Agents trace:") {
         Role::Group(Group::default())
     } else {
