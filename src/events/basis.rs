@@ -41,3 +41,15 @@ pub const CALL_WITHOUT_AGENT: &str = "call_without_agent";
 pub const CALL_SAYS_DELEGATED: &str = "call_says_delegated";
 /// A call of a framework's agent-tool class with no run under it.
 pub const AGENT_TOOL_CLASS: &str = "agent_tool_class";
+/// A run that may be no agent's: nothing but the span's kind speaks for it.
+pub const RUN_UNSURE: &str = "run_unsure";
+/// Only the server's side of a call came; who made it is not on record.
+pub const CALL_FAR_SIDE: &str = "call_far_side";
+/// Claude's own Agent tool, which names the sub-agent.
+pub const AGENT_TOOL: &str = "agent_tool";
+/// Agno's delegating call names the member whose run stands beside it.
+pub const MEMBER_NAMED: &str = "member_named";
+/// smolagents' manager lists the agent that runs in its own step.
+pub const MANAGED_AGENT: &str = "managed_agent";
+/// A message addressed to an agent, and a link from that agent's run to this very message.
+pub const MESSAGE_ADDRESSED: &str = "message_addressed";

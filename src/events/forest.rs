@@ -38,6 +38,8 @@ pub(super) struct Node<'a> {
     pub place: Up,
     /// Nearest step above, with no run or call between.
     pub step: Option<Id>,
+    /// The rule by which a framework's own ids put this span below another than its parent.
+    pub adopted: Option<&'static str>,
 }
 
 /// All spans of one reading.
@@ -46,7 +48,21 @@ pub(super) struct Forest<'a> {
     pub nodes: Vec<Node<'a>>,
     /// Every node, each after its parent.
     pub downward: Vec<Id>,
+    /// Passes of control that a framework's own ids show.
+    pub passed: Vec<Passed>,
     index: HashMap<(TraceId, SpanId), Id>,
+}
+
+/// A pass of control whose two runs a framework's own ids name.
+pub(super) struct Passed {
+    /// The span it rests on.
+    pub on: Id,
+    /// The run that passed control.
+    pub sender: Id,
+    /// The run that received it.
+    pub receiver: Id,
+    /// The rule.
+    pub basis: &'static str,
 }
 
 impl<'a> Forest<'a> {
@@ -61,6 +77,7 @@ impl<'a> Forest<'a> {
                 act: Up::Root,
                 place: Up::Root,
                 step: None,
+                adopted: None,
             })
             .collect();
         nodes.sort_by(|a, b| order(a.span).cmp(&order(b.span)).then_with(|| tie(b.span).cmp(&tie(a.span))));
@@ -86,8 +103,9 @@ impl<'a> Forest<'a> {
                 }
             }
         }
-        let mut forest = Self { nodes: kept, downward: Vec::new(), index };
-        forest.link();
+        let mut forest = Self { nodes: kept, downward: Vec::new(), passed: Vec::new(), index };
+        forest.find_parents();
+        forest.order();
         forest
     }
 
@@ -101,8 +119,14 @@ impl<'a> Forest<'a> {
         &self.nodes[id as usize]
     }
 
-    /// Parents, and an order in which each parent stands before its children.
-    fn link(&mut self) {
+    /// Puts a span below the one that its framework's own ids name.
+    pub fn adopt(&mut self, child: Id, parent: Id, basis: &'static str) {
+        let node = &mut self.nodes[child as usize];
+        node.parent = Up::Node(parent);
+        node.adopted = Some(basis);
+    }
+
+    fn find_parents(&mut self) {
         for at in 0..self.nodes.len() {
             let span = self.nodes[at].span;
             self.nodes[at].parent = match span.parent {
@@ -110,6 +134,10 @@ impl<'a> Forest<'a> {
                 Some(parent) => self.find(span.trace_id, parent).map_or(Up::Missing, Up::Node),
             };
         }
+    }
+
+    /// An order in which each parent stands before its children; breaks circles. To be done again after adoptions.
+    pub fn order(&mut self) {
         let mut downward = Vec::with_capacity(self.nodes.len());
         let mut state = vec![Seen::No; self.nodes.len()];
         let mut way = Vec::new();

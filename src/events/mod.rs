@@ -44,5 +44,6 @@ fn plant(spans: &[Span], only: Option<u8>) -> Forest<'_> {
         (span, if reads { dialect::role(tracer, span) } else { Role::Blank }, tracer)
     }));
     dialect::join(&mut forest);
+    forest.order();
     forest
 }

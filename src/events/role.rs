@@ -49,6 +49,8 @@ pub struct Run<'a> {
     pub task: Option<Task<'a>>,
     /// The span closed only because its parent did, or never: the agent's own end is not on record.
     pub end_unrecorded: bool,
+    /// The span may as well be no agent's run: nothing but its kind speaks for it.
+    pub unsure: bool,
 }
 
 /// A hand-off that the run's own span records.

@@ -66,6 +66,17 @@ impl<'f, 'a> Reading<'f, 'a> {
         }
     }
 
+    /// The agent of a run: as it says itself, else as the call says that runs it.
+    fn name(&self, run: Id) -> Option<Arc<str>> {
+        self.run(run)?.name.clone().or_else(|| {
+            let Up::Node(above) = self.node(run).place else { return None };
+            match &self.node(above).role {
+                Role::Call(Call { class: Class::RunsAgent { to, .. }, .. }) => to.clone(),
+                _ => None,
+            }
+        })
+    }
+
     /// The agent run a node belongs to, if every span of the way is here and no other call lies between.
     fn agent_above(&self, id: Id) -> Option<Id> {
         match self.node(id).act {
@@ -101,12 +112,24 @@ impl<'f, 'a> Reading<'f, 'a> {
 
     /// Passes of control come first: they explain runs that would else be without a cause.
     fn passes(&mut self) {
+        for passed in &self.forest.passed {
+            let (from, to) = (self.name(passed.sender), self.name(passed.receiver));
+            let draft = self.draft(passed.on, Kind::Transferred, from, passed.basis, Observed);
+            self.drafts[draft].event.to = to;
+            if let Role::Call(call) = &self.node(passed.on).role {
+                self.drafts[draft].event.tool = call.tool.clone();
+                self.drafts[draft].event.arguments = call.arguments.value();
+                self.spent.insert(passed.on, draft);
+            }
+            self.drafts[draft].within = Some(passed.sender);
+            self.cause.insert(passed.receiver, Cause::HandOff(draft));
+        }
         let runs = self.runs_by_place();
         for id in 0..self.forest.nodes.len() as Id {
             match &self.node(id).role {
                 Role::Pass(pass) => {
                     let above = self.agent_above(id);
-                    let from = pass.from.clone().or_else(|| above.and_then(|run| self.run(run)?.name.clone()));
+                    let from = pass.from.clone().or_else(|| above.and_then(|run| self.name(run)));
                     let draft = self.draft(id, Kind::Transferred, from, basis::PASS_RECORDED, Observed);
                     self.drafts[draft].event.to = pass.to.clone();
                     self.drafts[draft].within = above;
@@ -116,11 +139,14 @@ impl<'f, 'a> Reading<'f, 'a> {
                 }
                 Role::Call(call) => {
                     let Class::PassesControl { to } = &call.class else { continue };
+                    if self.spent.contains_key(&id) {
+                        continue;
+                    }
                     let Some(sender) = self.agent_above(id) else { continue };
                     let Some(receiver) = self.next_run(&runs, id, sender, to.as_ref()) else { continue };
                     let basis = if to.is_some() { basis::PASS_NAMED_NEXT } else { basis::PASS_ONLY_NEXT };
-                    let from = self.run(sender).and_then(|run| run.name.clone());
-                    let to = self.run(receiver).and_then(|run| run.name.clone());
+                    let from = self.name(sender);
+                    let to = self.name(receiver);
                     let draft = self.draft(id, Kind::Transferred, from, basis, Observed);
                     let event = &mut self.drafts[draft].event;
                     event.to = to;
@@ -185,25 +211,29 @@ impl<'f, 'a> Reading<'f, 'a> {
             in_order |= !group.side_by_side;
             place = self.node(at).place;
         }
-        if in_order && !beside && opener != id {
-            let name = |id| self.run(id).and_then(|run| run.name.as_ref());
-            if name(id).is_some() && name(id) == name(opener) {
+        let recorded = self.run(id).is_some_and(|run| run.task.is_some());
+        if in_order && !beside && !recorded && opener != id {
+            if self.name(id).is_some() && self.name(id) == self.name(opener) {
                 // The agent the place began with goes on; nobody is said to have handed it anything.
                 return Cause::None;
             }
             return self.uncaused(id, basis::RUN_SECOND);
         }
+        let above = self.agent_above(id);
+        match (place, self.run(id).and_then(|run| run.task.as_ref())) {
+            (Up::Root | Up::Node(_), Some(task)) if place == Up::Root || above.is_some() => {
+                let from = task.from.clone().or_else(|| above.and_then(|run| self.name(run)));
+                let draft = self.draft(id, Kind::Delegated, from, task.basis, Observed);
+                self.drafts[draft].event.arguments = task.arguments.value();
+                self.drafts[draft].within = above;
+                self.received(draft, id);
+                return Cause::HandOff(draft);
+            }
+            _ => {}
+        }
         match place {
-            Up::Root => match &self.run(id).and_then(|run| run.task.as_ref()) {
-                Some(task) => {
-                    let draft = self.draft(id, Kind::Delegated, task.from.clone(), task.basis, Observed);
-                    self.drafts[draft].event.arguments = task.arguments.value();
-                    self.received(draft, id);
-                    Cause::HandOff(draft)
-                }
-                None if beside => Cause::Beside,
-                None => Cause::First,
-            },
+            Up::Root if beside => Cause::Beside,
+            Up::Root => Cause::First,
             Up::Missing => self.uncaused(id, basis::RUN_PARENT_MISSING),
             Up::Node(at) => match &self.node(at).role {
                 Role::Call(call) => Cause::HandOff(self.by_call(at, call, id)),
@@ -221,25 +251,38 @@ impl<'f, 'a> Reading<'f, 'a> {
 
     /// The worker's side of a hand-off: its name and its own end.
     fn received(&mut self, draft: usize, worker: Id) {
-        let run = self.run(worker);
         let span = self.node(worker).span;
+        let to = self.name(worker);
+        let ended = span.end > 0 && self.run(worker).is_some_and(|run| !run.end_unrecorded);
         let event = &mut self.drafts[draft].event;
-        event.to = run.and_then(|run| run.name.clone()).or_else(|| event.to.clone());
-        let ended = span.end > 0 && run.is_some_and(|run| !run.end_unrecorded);
+        event.to = to;
         event.ended_at = ended.then_some(span.end);
         event.ended_with = if ended { ended_with(span) } else { None };
+    }
+
+    /// The act's own span ended.
+    fn ended(&mut self, draft: usize, on: Id) {
+        let span = self.node(on).span;
+        let event = &mut self.drafts[draft].event;
+        event.ended_at = (span.end > 0).then_some(span.end);
+        event.ended_with = ended_with(span);
     }
 
     /// A run under a call: the call handed work to it.
     fn by_call(&mut self, call: Id, record: &'f Call<'a>, worker: Id) -> usize {
         let node = self.node(call);
         let above = self.agent_above(call);
-        let named = above.and_then(|run| self.run(run)?.name.clone()).or_else(|| self.named_by(call, record));
+        let named = above.and_then(|run| self.name(run)).or_else(|| self.named_by(call, record));
         let (basis, relationship) = match node.act {
             Up::Node(_) if above.is_some() => (basis::RUN_UNDER_CALL, Observed),
             Up::Node(_) => (basis::RUN_UNDER_CALL_IN_CALL, Unknown),
             _ if named.is_some() => (basis::RUN_UNDER_CALL_NAMED, Observed),
             _ => (basis::RUN_UNDER_CALL_CALLER_MISSING, Unknown),
+        };
+        let (basis, relationship) = match self.node(worker).adopted {
+            _ if self.run(worker).is_some_and(|run| run.unsure) => (basis::RUN_UNSURE, Unknown),
+            Some(adopted) if relationship == Observed => (adopted, Observed),
+            _ => (basis, relationship),
         };
         // A call that ran several agents is several hand-offs, each with a span of its own to rest on.
         let rests_on = if self.spent.contains_key(&call) { worker } else { call };
@@ -249,6 +292,9 @@ impl<'f, 'a> Reading<'f, 'a> {
         event.arguments = record.arguments.value();
         self.drafts[draft].within = above;
         self.received(draft, worker);
+        if matches!(record.class, Class::RunsAgent { .. }) && self.drafts[draft].event.ended_at.is_none() {
+            self.ended(draft, call);
+        }
         self.spent.entry(call).or_insert(draft);
         draft
     }
@@ -261,9 +307,17 @@ impl<'f, 'a> Reading<'f, 'a> {
             if self.spent.contains_key(&id) {
                 continue;
             }
+            if call.far_side {
+                let draft = self.draft(id, Kind::ToolCall, None, basis::CALL_FAR_SIDE, Unknown);
+                let event = &mut self.drafts[draft].event;
+                event.tool = call.tool.clone();
+                event.arguments = call.arguments.value();
+                self.ended(draft, id);
+                continue;
+            }
             let above = self.agent_above(id);
             let named = match node.act {
-                Up::Node(_) => self.run_above(id).and_then(|run| self.run(run)?.name.clone()),
+                Up::Node(_) => self.run_above(id).and_then(|run| self.name(run)),
                 _ => None,
             };
             let named = named.or_else(|| self.named_by(id, call));
@@ -275,9 +329,8 @@ impl<'f, 'a> Reading<'f, 'a> {
                 event.to = to.clone();
                 event.tool = call.tool.clone();
                 event.arguments = call.arguments.value();
-                event.ended_at = (node.span.end > 0).then_some(node.span.end);
-                event.ended_with = ended_with(node.span);
                 self.drafts[draft].within = above;
+                self.ended(draft, id);
                 continue;
             }
             let (basis, relationship) = self.place_of_call(id, above);
@@ -285,9 +338,8 @@ impl<'f, 'a> Reading<'f, 'a> {
             let event = &mut self.drafts[draft].event;
             event.tool = call.tool.clone();
             event.arguments = call.arguments.value();
-            event.ended_at = (node.span.end > 0).then_some(node.span.end);
-            event.ended_with = ended_with(node.span);
             self.drafts[draft].within = above;
+            self.ended(draft, id);
         }
     }
 
@@ -315,6 +367,7 @@ impl<'f, 'a> Reading<'f, 'a> {
         match self.cause.get(&run) {
             Some(Cause::First) => (basis::CALL_OF_FIRST, Observed),
             Some(Cause::Beside) => (basis::CALL_BESIDE, Observed),
+            Some(Cause::HandOff(_)) if self.run(run).is_some_and(|run| run.unsure) => (basis::RUN_UNSURE, Unknown),
             Some(Cause::HandOff(_)) => (basis::CALL_IN_HAND_OFF, Observed),
             Some(Cause::None) | None => (basis::CALL_OF_UNCAUSED, Unknown),
         }

@@ -17,6 +17,7 @@ type View = (TraceId, u8);
 
 /// Blanks what a lesser tracer repeats. `shown` says how much one tracer's view alone shows.
 pub(super) fn fold(forest: &mut Forest<'_>, shown: impl Fn(u8) -> usize) {
+    far_sides(forest);
     let acts = acts(forest);
     let tracers: BTreeSet<u8> = acts.values().flatten().map(|&id| forest.node(id).tracer).collect();
     if tracers.len() < 2 {
@@ -64,6 +65,35 @@ fn acts(forest: &Forest<'_>) -> HashMap<(bool, Arc<str>), Vec<Id>> {
         ids.sort_by_key(|&id| (forest.node(id).span.start, id));
     }
     acts
+}
+
+/// A server's span of a call adds nothing where the call itself is here: the same tool (a client may put a server's
+/// name before it, `mcp__server__tool`), around it in time.
+fn far_sides(forest: &mut Forest<'_>) {
+    let mut near: HashMap<String, Vec<Id>> = HashMap::new();
+    let mut far = Vec::new();
+    for (id, node) in forest.nodes.iter().enumerate() {
+        let Role::Call(call) = &node.role else { continue };
+        let Some(tool) = &call.tool else { continue };
+        if call.far_side {
+            far.push((id as Id, tool.to_string()));
+        } else {
+            let short = tool.rsplit_once("__").map_or(&**tool, |(_, tool)| tool);
+            near.entry(short.to_owned()).or_default().push(id as Id);
+        }
+    }
+    for calls in near.values_mut() {
+        calls.sort_by_key(|&id| (forest.node(id).span.start, id));
+    }
+    for (id, tool) in far {
+        let span = forest.node(id).span;
+        let Some(calls) = near.get(&tool) else { continue };
+        let before = calls.partition_point(|&call| forest.node(call).span.start <= span.start);
+        let around = |&call: &Id| forest.node(call).span.end >= span.end;
+        if calls[..before].iter().rev().take(WINDOW).any(around) {
+            forest.nodes[id as usize].role = Role::Blank;
+        }
+    }
 }
 
 /// How many spans behind one are looked at for its twin.

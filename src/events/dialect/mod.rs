@@ -5,11 +5,17 @@
 //! an id.
 
 mod adk;
+mod agent_framework;
+mod agno;
+mod ai_sdk;
+mod claude;
 mod convention;
 mod genai;
 mod logfire;
 mod openai_agents;
 mod openinference;
+mod smolagents;
+mod strands;
 mod traceai;
 mod traceloop;
 
@@ -40,6 +46,14 @@ const DIALECTS: &[Dialect] = &[
     openai_agents::TRACEAI,
     openai_agents::OTEL,
     openai_agents::LOGFIRE,
+    agent_framework::DIALECT,
+    agno::DIALECT,
+    ai_sdk::DIALECT,
+    claude::NATIVE,
+    claude::OPENINFERENCE,
+    claude::TRACEAI,
+    smolagents::DIALECT,
+    strands::DIALECT,
     openinference::DIALECT,
     traceai::DIALECT,
     traceloop::DIALECT,
