@@ -53,3 +53,7 @@ pub const MEMBER_NAMED: &str = "member_named";
 pub const MANAGED_AGENT: &str = "managed_agent";
 /// A message addressed to an agent, and a link from that agent's run to this very message.
 pub const MESSAGE_ADDRESSED: &str = "message_addressed";
+/// CrewAI's record of a task that was given to an agent.
+pub const TASK_GIVEN: &str = "task_given";
+/// AutoGen's hand-off message, whose text is this call's result and whose target ran next in its team.
+pub const HANDOFF_MESSAGE: &str = "handoff_message_next";

@@ -28,6 +28,16 @@ pub enum Role<'a> {
     Step(Arc<str>),
 }
 
+impl Role<'_> {
+    /// The agent, of a run that names one.
+    pub fn agent(&self) -> Option<&str> {
+        match self {
+            Self::Run(run) => run.name.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 /// A place in which agents run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Group {
@@ -60,6 +70,8 @@ pub struct Task<'a> {
     pub from: Option<Arc<str>>,
     /// What was handed over.
     pub arguments: Args<'a>,
+    /// The sender's own run lies around this one; else the record holds at the top alone.
+    pub nested: bool,
     /// The rule.
     pub basis: &'static str,
 }

@@ -221,7 +221,7 @@ impl<'f, 'a> Reading<'f, 'a> {
         }
         let above = self.agent_above(id);
         match (place, self.run(id).and_then(|run| run.task.as_ref())) {
-            (Up::Root | Up::Node(_), Some(task)) if place == Up::Root || above.is_some() => {
+            (Up::Root | Up::Node(_), Some(task)) if task.nested == above.is_some() && (task.nested || place == Up::Root) => {
                 let from = task.from.clone().or_else(|| above.and_then(|run| self.name(run)));
                 let draft = self.draft(id, Kind::Delegated, from, task.basis, Observed);
                 self.drafts[draft].event.arguments = task.arguments.value();
@@ -316,11 +316,7 @@ impl<'f, 'a> Reading<'f, 'a> {
                 continue;
             }
             let above = self.agent_above(id);
-            let named = match node.act {
-                Up::Node(_) => self.run_above(id).and_then(|run| self.name(run)),
-                _ => None,
-            };
-            let named = named.or_else(|| self.named_by(id, call));
+            let named = above.and_then(|run| self.name(run)).or_else(|| self.named_by(id, call));
             if let Class::RunsAgent { to, basis } = &call.class {
                 let relationship = if above.is_some() || self.named_by(id, call).is_some() { Observed } else { Unknown };
                 let from = if relationship == Observed { named } else { None };
@@ -341,19 +337,6 @@ impl<'f, 'a> Reading<'f, 'a> {
             self.drafts[draft].within = above;
             self.ended(draft, id);
         }
-    }
-
-    /// The run above, whatever calls lie between.
-    fn run_above(&self, mut id: Id) -> Option<Id> {
-        // Bounded: a call deeper in calls than this is not somebody's tool call any more.
-        for _ in 0..64 {
-            match self.node(id).act {
-                Up::Node(above) if self.run(above).is_some() => return Some(above),
-                Up::Node(above) => id = above,
-                _ => return None,
-            }
-        }
-        None
     }
 
     fn place_of_call(&self, id: Id, above: Option<Id>) -> (&'static str, Relationship) {

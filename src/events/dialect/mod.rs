@@ -8,8 +8,10 @@ mod adk;
 mod agent_framework;
 mod agno;
 mod ai_sdk;
+mod autogen;
 mod claude;
 mod convention;
+mod crewai;
 mod genai;
 mod logfire;
 mod openai_agents;
@@ -49,9 +51,14 @@ const DIALECTS: &[Dialect] = &[
     agent_framework::DIALECT,
     agno::DIALECT,
     ai_sdk::DIALECT,
+    autogen::NATIVE,
+    autogen::OPENINFERENCE,
     claude::NATIVE,
     claude::OPENINFERENCE,
     claude::TRACEAI,
+    crewai::OPENINFERENCE,
+    crewai::TRACEAI,
+    crewai::TRACELOOP,
     smolagents::DIALECT,
     strands::DIALECT,
     openinference::DIALECT,

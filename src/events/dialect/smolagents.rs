@@ -24,9 +24,9 @@ fn role(span: &Span) -> Role<'_> {
         Role::Call(call) => {
             if let serde_json::Value::Object(mut fields) = call.arguments.value() {
                 call.arguments = match fields.remove("kwargs") {
+                    // Called by position, the values alone are on record, and not what they are called.
                     Some(named) if named.as_object().is_some_and(|named| !named.is_empty()) => Args::Data(named),
-                    // Called by position: the values alone are on record.
-                    _ => fields.remove("args").map_or(Args::None, Args::Data),
+                    _ => Args::None,
                 };
             }
         }
@@ -51,7 +51,7 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
                 && matches!((value, &run.name), (AttrValue::Str(listed), Some(name)) if listed == name)
         };
         if matches!(manager.role, Role::Run(_)) && manager.span.attributes.0.iter().any(listed) {
-            let task = Task { from: None, arguments: Args::None, basis: basis::MANAGED_AGENT };
+            let task = Task { from: None, arguments: Args::None, nested: true, basis: basis::MANAGED_AGENT };
             if let Role::Run(run) = &mut forest.nodes[id as usize].role {
                 run.task = Some(task);
             }
