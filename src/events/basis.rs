@@ -57,3 +57,9 @@ pub const MESSAGE_ADDRESSED: &str = "message_addressed";
 pub const TASK_GIVEN: &str = "task_given";
 /// AutoGen's hand-off message, whose text is this call's result and whose target ran next in its team.
 pub const HANDOFF_MESSAGE: &str = "handoff_message_next";
+/// LangGraph: spans of a job carry the namespace of the task in which one call started it.
+pub const JOB_NAMESPACE: &str = "job_namespace";
+/// LangGraph: a call gave back a command to go to a node, and that node's agent ran at the graph's next step.
+pub const COMMAND_GOTO: &str = "command_goto";
+/// LangGraph: a graph's node that is an agent.
+pub const GRAPH_NODE: &str = "graph_node";

@@ -44,6 +44,8 @@ pub struct Group {
     /// The framework runs its agents side by side (graph, team), so that none of them needs a cause of its own.
     /// Otherwise only the first is known to be started by the group.
     pub side_by_side: bool,
+    /// Nothing says that it starts agents at all: what runs in it has no cause by being there.
+    pub starts_none: bool,
 }
 
 /// One run of one agent.
@@ -153,7 +155,12 @@ impl<'a> Args<'a> {
         match self {
             Self::None => Value::Null,
             Self::Data(value) => value.clone(),
-            Self::Text(text) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_string())),
+            Self::Text(text) => match serde_json::from_str(text) {
+                // Of a call without arguments some tracers record the JSON of an empty text.
+                Ok(Value::String(empty)) if empty.is_empty() => Value::Null,
+                Ok(value) => value,
+                Err(_) => Value::String(text.to_string()),
+            },
         }
     }
 }

@@ -207,6 +207,9 @@ impl<'f, 'a> Reading<'f, 'a> {
         // Out through groups: the first run of a group starts where the group does.
         while let Up::Node(at) = place {
             let Role::Group(group) = &self.node(at).role else { break };
+            if group.starts_none {
+                return self.uncaused(id, basis::RUN_NESTED);
+            }
             beside |= group.side_by_side;
             in_order |= !group.side_by_side;
             place = self.node(at).place;
@@ -245,6 +248,9 @@ impl<'f, 'a> Reading<'f, 'a> {
     /// A run nothing on record explains.
     fn uncaused(&mut self, id: Id, basis: &'static str) -> Cause {
         let draft = self.draft(id, Kind::Delegated, None, basis, Unknown);
+        if let Some(task) = self.run(id).and_then(|run| run.task.as_ref()) {
+            self.drafts[draft].event.arguments = task.arguments.value();
+        }
         self.received(draft, id);
         Cause::None
     }

@@ -20,7 +20,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 const ADDRESS: &str = "message.destination_executor_id";
 
 fn role(span: &Span) -> Role<'_> {
-    if &*span.name == "workflow.run" { Role::Group(Group { side_by_side: true }) } else { genai::role(span) }
+    if &*span.name == "workflow.run" { Role::Group(Group { side_by_side: true, ..Group::default() }) } else { genai::role(span) }
 }
 
 fn join(forest: &mut Forest<'_>, tracer: u8) {

@@ -143,7 +143,7 @@ fn native(forest: &mut Forest<'_>, tracer: u8) {
 fn traced(span: &Span) -> Role<'_> {
     // A team's run lists who takes part.
     if span.attributes.get("participant_names").is_some() {
-        return Role::Group(Group { side_by_side: true });
+        return Role::Group(Group { side_by_side: true, ..Group::default() });
     }
     match openinference::CONVENTION.role(span) {
         // A custom agent is named in its span's name alone.

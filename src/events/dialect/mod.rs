@@ -13,6 +13,7 @@ mod claude;
 mod convention;
 mod crewai;
 mod genai;
+mod langgraph;
 mod logfire;
 mod openai_agents;
 mod openinference;
@@ -59,6 +60,10 @@ const DIALECTS: &[Dialect] = &[
     crewai::OPENINFERENCE,
     crewai::TRACEAI,
     crewai::TRACELOOP,
+    langgraph::OPENINFERENCE,
+    langgraph::TRACEAI,
+    langgraph::TRACELOOP,
+    langgraph::LANGSMITH,
     smolagents::DIALECT,
     strands::DIALECT,
     openinference::DIALECT,

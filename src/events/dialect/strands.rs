@@ -17,7 +17,7 @@ pub(super) const DIALECT: Dialect =
 fn role(span: &Span) -> Role<'_> {
     match span.attributes.text(genai::CONVENTION.kind) {
         Some("invoke_swarm") => return Role::Group(Group::default()),
-        Some("invoke_graph") => return Role::Group(Group { side_by_side: true }),
+        Some("invoke_graph") => return Role::Group(Group { side_by_side: true, ..Group::default() }),
         _ => {}
     }
     let mut role = genai::role(span);
