@@ -63,3 +63,5 @@ pub const JOB_NAMESPACE: &str = "job_namespace";
 pub const COMMAND_GOTO: &str = "command_goto";
 /// LangGraph: a graph's node that is an agent.
 pub const GRAPH_NODE: &str = "graph_node";
+/// LlamaIndex: a call bears the id of the request that an agent's step made.
+pub const TOOL_REQUEST: &str = "tool_request";

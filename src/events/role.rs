@@ -61,6 +61,8 @@ pub struct Run<'a> {
     pub task: Option<Task<'a>>,
     /// The span closed only because its parent did, or never: the agent's own end is not on record.
     pub end_unrecorded: bool,
+    /// When the run ended (Unix nanoseconds), where its span covers only its beginning.
+    pub end: Option<u64>,
     /// The span may as well be no agent's run: nothing but its kind speaks for it.
     pub unsure: bool,
 }

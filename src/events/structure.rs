@@ -259,11 +259,12 @@ impl<'f, 'a> Reading<'f, 'a> {
     fn received(&mut self, draft: usize, worker: Id) {
         let span = self.node(worker).span;
         let to = self.name(worker);
-        let ended = span.end > 0 && self.run(worker).is_some_and(|run| !run.end_unrecorded);
+        let end = self.run(worker).and_then(|run| if run.end_unrecorded { None } else { run.end.or(Some(span.end)) });
+        let ended = end.filter(|&end| end > 0);
         let event = &mut self.drafts[draft].event;
         event.to = to;
-        event.ended_at = ended.then_some(span.end);
-        event.ended_with = if ended { ended_with(span) } else { None };
+        event.ended_at = ended;
+        event.ended_with = ended.and_then(|_| ended_with(span));
     }
 
     /// The act's own span ended.

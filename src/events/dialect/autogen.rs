@@ -4,7 +4,7 @@
 //! made it, and whose target then runs. AutoGen's own spans of one chat are many traces, joined by the chat's id; what
 //! a call's arguments were stands in the messages alone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -30,54 +30,68 @@ pub(super) const OPENINFERENCE: Dialect = Dialect {
     join: Some(handed_in_output),
 };
 
-/// What a chat's messages record.
+/// What a chat's messages record, each message once, in the order they were made.
 #[derive(Default)]
-struct Talk {
-    seen: HashSet<String>,
-    /// Arguments by call id.
-    arguments: HashMap<String, Value>,
-    /// Result texts with their call's id and tool.
-    results: Vec<(String, String, String)>,
-    handed: Vec<Handed>,
-}
+struct Talk(BTreeMap<(String, String), Value>);
 
-/// A `HandoffMessage`.
+/// A `HandoffMessage`, and the call whose result its text is.
 struct Handed {
     source: String,
     target: String,
-    text: String,
+    call: String,
+    tool: String,
 }
 
 impl Talk {
     fn hear(&mut self, message: &Value) {
-        let text = |key: &str| message.get(key).and_then(Value::as_str).map(str::to_owned);
-        let (Some(kind), Some(id)) = (text("type"), text("id")) else { return };
-        if !self.seen.insert(id) {
-            return;
-        }
-        let parts = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let part = |part: &Value, key: &str| part.get(key).and_then(Value::as_str).map(str::to_owned);
-        match kind.as_str() {
-            "ToolCallRequestEvent" => self.arguments.extend(parts.iter().filter_map(|call| {
-                Some((part(call, "id")?, serde_json::from_str(&part(call, "arguments")?).ok()?))
-            })),
-            "ToolCallExecutionEvent" => self.results.extend(parts.iter().filter_map(|result| {
-                Some((part(result, "content")?, part(result, "call_id")?, part(result, "name")?))
-            })),
-            "HandoffMessage" => {
-                if let (Some(source), Some(target), Some(text)) = (text("source"), text("target"), text("content")) {
-                    self.handed.push(Handed { source, target, text });
-                }
-            }
-            _ => {}
+        if let (Some(id), Some(at)) = (text(message, "id"), text(message, "created_at")) {
+            self.0.entry((at, id)).or_insert_with(|| message.clone());
         }
     }
 
-    /// The call whose result is the hand-off's text: its id and tool.
-    fn call_of(&self, handed: &Handed) -> Option<(&str, &str)> {
-        let (_, id, tool) = self.results.iter().find(|(text, _, _)| *text == handed.text)?;
-        Some((id, tool))
+    fn parts<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+        let said = self.0.values().filter(move |message| message["type"] == kind);
+        said.flat_map(|message| message["content"].as_array().map_or(&[][..], Vec::as_slice))
     }
+
+    /// Arguments by call id.
+    fn arguments(&self) -> impl Iterator<Item = (String, Value)> + '_ {
+        self.parts("ToolCallRequestEvent")
+            .filter_map(|call| Some((text(call, "id")?, serde_json::from_str(&text(call, "arguments")?).ok()?)))
+    }
+
+    /// Every pass of control: the text of the message is the result of the sender's latest such call.
+    fn handed(&self) -> Vec<Handed> {
+        let mut results: HashMap<(String, String), (String, String)> = HashMap::new();
+        let mut handed = Vec::new();
+        for message in self.0.values() {
+            let Some(source) = text(message, "source") else { continue };
+            match message["type"].as_str() {
+                Some("ToolCallExecutionEvent") => {
+                    for result in message["content"].as_array().into_iter().flatten() {
+                        if let (Some(said), Some(call), Some(tool)) =
+                            (text(result, "content"), text(result, "call_id"), text(result, "name"))
+                        {
+                            results.insert((source.clone(), said), (call, tool));
+                        }
+                    }
+                }
+                Some("HandoffMessage") => {
+                    if let (Some(target), Some(said)) = (text(message, "target"), text(message, "content")) {
+                        if let Some((call, tool)) = results.remove(&(source.clone(), said)) {
+                            handed.push(Handed { source, target, call, tool });
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        handed
+    }
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
 /// The chat an agent or a message belongs to: `NAME_CHAT/CHAT`, or `NAME_CHAT`.
@@ -114,14 +128,12 @@ fn native(forest: &mut Forest<'_>, tracer: u8) {
     let mut arguments = Vec::new();
     for (chat, talk) in &talks {
         arguments.extend(
-            talk.arguments.iter().filter_map(|(call, value)| Some((calls.get(&(*chat, call.as_str()))?.0, value.clone()))),
+            talk.arguments().filter_map(|(call, value)| Some((calls.get(&(*chat, call.as_str()))?.0, value))),
         );
         let Some(runs) = runs.get_mut(chat) else { continue };
         runs.sort_by_key(|&id| (forest.node(id).span.start, id));
-        for handed in &talk.handed {
-            let Some(&(on, sender)) = talk.call_of(handed).and_then(|(call, _)| calls.get(&(*chat, call))) else {
-                continue;
-            };
+        for handed in talk.handed() {
+            let Some(&(on, sender)) = calls.get(&(*chat, handed.call.as_str())) else { continue };
             let ended = forest.node(on).span.end;
             let next = runs.iter().copied().find(|&run| forest.node(run).span.start >= ended);
             let named = |run: Id, agent: &str| forest.node(run).role.agent() == Some(agent);
@@ -183,10 +195,9 @@ fn handed_in_output(forest: &mut Forest<'_>, tracer: u8) {
             talk.hear(message);
         }
         let mut used: HashMap<(String, String), usize> = HashMap::new();
-        for handed in &talk.handed {
-            let Some((_, tool)) = talk.call_of(handed) else { continue };
-            let place = used.entry((handed.source.clone(), tool.to_owned())).or_default();
-            let made = calls.get(&(id as Id, handed.source.clone(), tool.to_owned()));
+        for handed in talk.handed() {
+            let place = used.entry((handed.source.clone(), handed.tool.clone())).or_default();
+            let made = calls.get(&(id as Id, handed.source, handed.tool));
             if let Some(&call) = made.and_then(|made| made.get(*place)) {
                 passes.push((call, handed.target.as_str().into()));
             }

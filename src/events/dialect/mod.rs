@@ -14,6 +14,7 @@ mod convention;
 mod crewai;
 mod genai;
 mod langgraph;
+mod llama_index;
 mod logfire;
 mod openai_agents;
 mod openinference;
@@ -64,6 +65,7 @@ const DIALECTS: &[Dialect] = &[
     langgraph::TRACEAI,
     langgraph::TRACELOOP,
     langgraph::LANGSMITH,
+    llama_index::DIALECT,
     smolagents::DIALECT,
     strands::DIALECT,
     openinference::DIALECT,
