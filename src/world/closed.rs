@@ -3,7 +3,6 @@
 //!
 //! Spans are not here: their evidence is open, and `count(*) = 0` over them would prove nothing.
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, params, params_from_iter};
@@ -11,19 +10,17 @@ use serde_json::Value;
 
 use super::cell::{BadCell, Cell};
 use super::connection::Link;
-use super::fault::WorldFault;
-use super::freeze::Frozen;
 use super::guard::Policy;
-use super::statement::{self, NOW, Site, bind};
+use super::statement::{NOW, bind};
 use super::tables::{Table, quoted};
 use super::tokens::{Kind, tokens};
 use crate::journal::{AttemptRow, OutcomeRow, ReplyRow, TableRow, TurnRow};
-use crate::scenario::{Case, Check, CheckKind, Limits, Pos, Scenario, Sql};
+use crate::scenario::{Case, Limits, Pos, Sql};
 
 /// The tables beside the world's own. `kind`, `status` and `result` are null where no outcome was written; `code` is
 /// the outcome's where it has one, else the attempt's; `arguments` and `result` are JSON text; `at` is the attempt's
 /// time as its row has it.
-const EVIDENCE: &str = "
+pub(super) const EVIDENCE: &str = "
     CREATE TABLE actions (seq INTEGER PRIMARY KEY, worker TEXT, tool TEXT, arguments TEXT, decision TEXT NOT NULL,
         code TEXT, kind TEXT, status INTEGER, result TEXT, late INTEGER NOT NULL, at INTEGER NOT NULL);
     CREATE TABLE replies (n INTEGER PRIMARY KEY, text TEXT NOT NULL);
@@ -167,7 +164,7 @@ fn one_cell(
     })
 }
 
-const ONE_COLUMN: &str = "a check gives one column, with 0 or 1 in it";
+pub(super) const ONE_COLUMN: &str = "a check gives one column, with 0 or 1 in it";
 
 fn refill(conn: &Connection, table: &TableRow) -> Result<(), ClosedError> {
     let sqlite = |e: rusqlite::Error| ClosedError::Sqlite(format!("{}: {e}", table.table));
@@ -270,101 +267,5 @@ pub(super) fn cannot_keep(table: &Table) -> Option<String> {
             "{} keeps no content, so that a record could not keep it: leave out content=''",
             table.name
         )
-    })
-}
-
-/// Everything that is wrong with the statements and table names of `scenario`.
-pub(super) fn check_scenario(frozen: &Frozen, scenario: &Scenario) -> Vec<WorldFault> {
-    let plan = &frozen.0;
-    let path = &scenario.source.path;
-    let trouble = |e: rusqlite::Error| {
-        vec![WorldFault::new(
-            path,
-            Pos { line: 1, column: 1 },
-            e.to_string(),
-        )]
-    };
-    let link = match Link::open(&plan.image, plan.now.as_deref(), &plan.limits, 0) {
-        Ok(link) => link,
-        Err(e) => return trouble(e),
-    };
-    // A name must have a value in every case.
-    let mut cases = scenario
-        .cases
-        .iter()
-        .map(|case| case.keys().cloned().collect::<BTreeSet<String>>());
-    let first = cases.next().unwrap_or_default();
-    let names = cases.fold(first, |all, case| {
-        all.intersection(&case).cloned().collect()
-    });
-    let site = |policy| Site {
-        path,
-        policy,
-        read_only: None,
-        names: Some(&names),
-        named: "no value that every case has",
-        has_now: plan.now.is_some(),
-    };
-    let mut faults: Vec<WorldFault> = scenario
-        .seed
-        .iter()
-        .filter_map(|sql| statement::check(&link, sql, &site(Policy::Tool)).err())
-        .collect();
-    // Only now, so that no seed can write evidence.
-    if let Err(e) = link.conn.execute_batch(EVIDENCE) {
-        return trouble(e);
-    }
-    let mut checks: Vec<&Check> = scenario.sub_goals.iter().map(|goal| &goal.check).collect();
-    while let Some(check) = checks.pop() {
-        match &check.kind {
-            CheckKind::Sql(sql) => {
-                let columns = statement::check(&link, sql, &site(Policy::Check));
-                faults.extend(match columns {
-                    Ok(columns) if columns.len() != 1 => {
-                        Some(WorldFault::new(path, sql.pos, ONE_COLUMN))
-                    }
-                    checked => checked.err(),
-                });
-            }
-            CheckKind::Changed(tables) => {
-                faults.extend(
-                    tables
-                        .iter()
-                        .filter_map(|change| unknown(plan, &change.table, path, check.pos)),
-                );
-            }
-            CheckKind::Unchanged(tables) => {
-                faults.extend(
-                    tables
-                        .iter()
-                        .filter_map(|table| unknown(plan, table, path, check.pos)),
-                );
-            }
-            CheckKind::All(inner) | CheckKind::Any(inner) => checks.extend(inner),
-            CheckKind::Not(inner) => checks.push(inner),
-            _ => {}
-        }
-    }
-    faults.sort_by_key(|fault| fault.pos);
-    faults
-}
-
-fn unknown(
-    plan: &super::freeze::Plan,
-    name: &str,
-    path: &std::path::Path,
-    pos: Pos,
-) -> Option<WorldFault> {
-    let tables = || plan.tables.iter().filter(|table| !table.view);
-    if tables().any(|table| table.name == name) {
-        return None;
-    }
-    let fault = WorldFault::new(path, pos, format!("no table `{name}` in the world"));
-    let near = tables()
-        .map(|table| (strsim::jaro_winkler(&table.name, name), &table.name))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    Some(match near {
-        Some((likeness, near)) if likeness > 0.8 => fault.help(format!("did you mean `{near}`?")),
-        _ => fault,
     })
 }

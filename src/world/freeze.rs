@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, params_from_iter};
 
 use super::base_rows::{self, BaseRow};
+use super::check_scenario::check_scenario;
 use super::closed;
 use super::connection::Link;
 use super::fault::{WorldFault, place};
@@ -82,7 +83,7 @@ impl Frozen {
 
     /// Everything that is wrong with the statements and table names of `scenario`. Nothing is run.
     pub fn check_scenario(&self, scenario: &Scenario) -> Vec<WorldFault> {
-        super::closed::check_scenario(self, scenario)
+        check_scenario(&self.0, scenario)
     }
 }
 
