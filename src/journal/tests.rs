@@ -267,8 +267,10 @@ fn nothing_follows_a_torn_end_that_cannot_be_cut_off() {
 #[test]
 fn a_row_longer_than_a_reader_takes_is_refused() {
     let memory = Memory::default();
-    let journal = memory.journal(&[], u64::MAX);
-    let long = journal.append(&turn(1, &"x".repeat(LINE_LIMIT)));
+    let redactor = memory.journal(&[], 1).redactor().clone();
+    let storage = Box::new(memory.clone());
+    let journal = Journal::bounded(storage, Clock::start(), u64::MAX, 1000, redactor);
+    let long = journal.append(&turn(1, &"x".repeat(1000)));
     assert!(matches!(long, Err(JournalError::TooLong(_))));
     assert!(journal.trouble().is_some() && memory.bytes().is_empty());
 }

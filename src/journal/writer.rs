@@ -105,6 +105,8 @@ struct Shared {
     limit: u64,
     /// Of `limit`, what is kept for closing rows.
     reserve: u64,
+    /// The longest line, in bytes.
+    longest: usize,
     tail: Mutex<Tail>,
 }
 
@@ -208,6 +210,16 @@ impl Journal {
         limit: u64,
         redactor: Arc<Redactor>,
     ) -> Self {
+        Self::bounded(storage, clock, limit, LINE_LIMIT, redactor)
+    }
+
+    pub(super) fn bounded(
+        storage: Box<dyn Storage>,
+        clock: Clock,
+        limit: u64,
+        longest: usize,
+        redactor: Arc<Redactor>,
+    ) -> Self {
         let mut prev = [0; 64];
         prev.copy_from_slice(GENESIS.as_bytes());
         let tail = Mutex::new(Tail {
@@ -225,6 +237,7 @@ impl Journal {
                 redactor,
                 limit,
                 reserve: (limit / 16).min(Self::RESERVE),
+                longest,
                 tail,
             }),
         }
@@ -334,7 +347,7 @@ impl Shared {
         line: &mut Vec<u8>,
         closing: bool,
     ) -> Result<Head, JournalError> {
-        if line.len() > LINE_LIMIT {
+        if line.len() > self.longest {
             tail.state = State::Full;
             return Err(JournalError::TooLong(line.len()));
         }

@@ -237,13 +237,27 @@ fn replace(text: &str, found: &[Found]) -> String {
     shown
 }
 
+/// The start of the character that `at` lies in.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0)
+}
+
+/// The end of the character that `at` lies in.
+fn ceil(text: &str, at: usize) -> usize {
+    (at..text.len())
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(text.len())
+}
+
 /// Sorts, unites what overlaps under the marker of the widest first one, and rounds outwards to whole characters.
 fn merge(text: &str, mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
     let mut merged: Vec<Found> = Vec::new();
     for mut hit in found {
-        hit.range =
-            text.floor_char_boundary(hit.range.start)..text.ceil_char_boundary(hit.range.end);
+        hit.range = floor(text, hit.range.start)..ceil(text, hit.range.end);
         match merged.last_mut() {
             Some(last) if hit.range.start < last.range.end => {
                 last.range.end = last.range.end.max(hit.range.end);

@@ -99,7 +99,8 @@ pub(super) fn find(text: &[u8], mut emit: impl FnMut(usize, Range<usize>)) {
             let range = value(text, all.end());
             // `cookie = x` is prose or arithmetic more often than a header; `cookie = "x"` is code.
             let assigned = hit.name("sign").is_some_and(|sign| sign.as_bytes() == b"=");
-            if !range.is_empty() && !(assigned && range.start == all.end()) {
+            let quoted = range.start > all.end();
+            if !range.is_empty() && (quoted || !assigned) {
                 from = range.end;
                 emit(all.start(), range);
             }

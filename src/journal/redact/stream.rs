@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Redactor, replace};
+use super::{Redactor, floor, replace};
 
 /// Holds back what may still become a secret, and gives the rest out redacted. One per stream.
 #[derive(Debug)]
@@ -90,12 +90,10 @@ impl StreamRedactor {
             self.dropping = self.text.is_empty();
         }
         let mut found = self.redactor.find(&self.text);
-        let mut cut = self.text.floor_char_boundary(cut.min(self.text.len()));
+        let mut cut = floor(&self.text, cut);
         if cut < self.text.len() {
             // What follows is looked at anew without what stood before: a word, unless it is endless, stays whole.
-            let from = self
-                .text
-                .floor_char_boundary(cut.saturating_sub(Self::WORD));
+            let from = floor(&self.text, cut.saturating_sub(Self::WORD));
             let space = self.text[from..cut].rfind(char::is_whitespace);
             cut = space.map_or(cut, |space| from + space);
         }
