@@ -11,7 +11,7 @@ use super::output::{Filters, shown};
 use super::port::{Port, is_strangers};
 use super::ready::Probe;
 use super::running::{Exit, Running, Stopped};
-use super::{http, tree};
+use super::{guard, http, tree};
 use crate::clock::Clock;
 use crate::name::TrialId;
 use crate::scenario::{App, Limits, Stop, Talk};
@@ -167,6 +167,7 @@ impl Launch<'_> {
         env.insert("PORT".into(), port.number().to_string().into());
         env.insert(MARK.into(), mark.as_str().into());
         tree::adopt_orphans();
+        guard::post();
         let talks = matches!(self.app.talk, Talk::Stdio);
         let stdin = if talks { Stdio::piped() } else { Stdio::null() };
         let argv = fill.all(&self.app.start);

@@ -1,6 +1,6 @@
 """An app under trial for the tests of `target`: echoes what it is told, and misbehaves as its arguments and turns say.
 
-Arguments (any number): die, never, deaf, child, escape, daemon, flood, noise; `robbed:HOW:FILE`: the first time (FILE is not
+Arguments (any number): die, never, deaf, child, tidy, escape, daemon, flood, noise; `robbed:HOW:FILE`: the first time (FILE is not
 there yet) a stranger takes the port, and the app dies of it or stays.
 Turns: `die`, `hang`, `half`, `status`, `garbage`, `long`; anything else is echoed.
 """
@@ -114,6 +114,8 @@ if "deaf" in ways:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if "child" in ways:
     subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 61 & wait; sleep 61"])
+if "tidy" in ways:
+    subprocess.Popen(["sh", "-c", "trap 'sleep 0.3; exit' TERM; while :; do sleep 0.05; done"])
 if "escape" in ways:
     subprocess.Popen(["sleep", "62"], start_new_session=True, **QUIET)
 if "daemon" in ways:
