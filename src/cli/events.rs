@@ -36,9 +36,9 @@ impl Args {
         for batch in SpanReader::new(from, ATTRIBUTE).map_err(|error| unread(&error))? {
             match batch {
                 Ok(batch) => {
-                    for rejected in &batch.rejected {
-                        faults += 1;
-                        eprintln!("mocktrial: {name}: {rejected}");
+                    for (reason, count) in batch.rejected.iter() {
+                        faults += count;
+                        eprintln!("mocktrial: {name}: {count} spans left out: {reason}");
                     }
                     spans.extend(batch.spans);
                 }
@@ -51,7 +51,7 @@ impl Args {
         }
         let mut out = BufWriter::new(io::stdout().lock());
         for event in events::read(&spans) {
-            let line = serde_json::to_string(&EventRow::from(&event)).map_err(Told::trouble)?;
+            let line = serde_json::to_string(&EventRow::from(event)).map_err(Told::trouble)?;
             if writeln!(out, "{line}").is_err() {
                 return Ok(Exit::Passed); // whoever read this has seen enough
             }

@@ -14,8 +14,8 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<(Suite, Frozen)>, Told> {
     for suite in suites {
         match Frozen::build(&suite.contract) {
             Ok(frozen) => {
+                told.extend(suite.warnings.iter().cloned());
                 for scenario in &suite.scenarios {
-                    told.extend(scenario.warnings.iter().cloned());
                     told.extend(frozen.check_scenario(scenario).into_iter().map(diagnostic));
                 }
                 opened.push((suite, frozen));

@@ -16,7 +16,7 @@ pub use folder::{FolderError, FolderReport, Standing, verify_dir};
 pub use keys::{KeyError, SigningKey, VerifyingKey, keygen};
 pub use read::{ReadError, Record, Row, read};
 pub use run_file::{
-    Host, LateCall, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, Tally, TrialState,
+    Host, LateCalls, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, Tally, TrialState,
     trial_file,
 };
 pub use schema::schema;

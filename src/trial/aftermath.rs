@@ -26,7 +26,7 @@ impl Aftermath<'_> {
         self.findings().map_err(not_written)?;
         spans(self.journal, &self.received.spans).map_err(not_written)?;
         for event in events::read(&self.received.spans) {
-            self.put(&EventRow::from(&event)).map_err(not_written)?;
+            self.put(&EventRow::from(event)).map_err(not_written)?;
         }
         self.world()
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::clock::{Clock, Moment};
 use crate::grade::{self, Evidence, EvidenceError, Grades};
 use crate::journal::{EndRow, LaneChangeRow, PhaseRow, TrialError, VerdictRow};
-use crate::record::{self, ReadError, SealError, Sealed};
+use crate::record::{self, ReadError, Row, SealError, Sealed};
 use crate::verdict::Outcome;
 
 use super::opening::{Opening, Planned};
@@ -179,10 +179,8 @@ fn script_env(stage: &Stage, planned: &Planned) -> BTreeMap<String, String> {
 }
 
 fn read_back(path: &Path) -> Result<Evidence, Unread> {
-    let rows = record::read(path)?
-        .map(|row| row.map(|row| (row.seq, row.at, row.kind, Value::Object(row.body))))
-        .collect::<Result<Vec<_>, _>>()?;
-    let rows = rows.iter().map(|(seq, at, kind, body)| (*seq, *at, kind.as_str(), body));
+    let rows: Vec<Row> = record::read(path)?.collect::<Result<_, _>>()?;
+    let rows = rows.iter().map(|row| (row.seq, row.at, row.kind.as_str(), &row.body));
     Ok(Evidence::from_rows(rows)?)
 }
 
