@@ -1,9 +1,10 @@
 //! Claims of `target`, shown on real processes (`tests/apps`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,7 +118,12 @@ impl Trial {
 
     /// Command lines of the living processes that carry this trial's mark.
     fn alive(&self) -> Vec<String> {
-        let mark = format!("MOCKTRIAL_TRIAL={}#{}.", self.id, std::process::id());
+        self.alive_under(std::process::id())
+    }
+
+    /// The same, of a trial of the harness with this process id.
+    fn alive_under(&self, harness: u32) -> Vec<String> {
+        let mark = format!("MOCKTRIAL_TRIAL={}#{harness}.", self.id);
         let marked = |process: &std::path::Path| {
             let environ = std::fs::read(process.join("environ")).unwrap_or_default();
             environ
@@ -484,6 +490,13 @@ async fn a_grandchild_that_stays_is_killed_and_named() {
 }
 
 #[tokio::test]
+async fn a_grandchild_has_the_grace_as_well() {
+    let stopped = Trial::new("tidy", &["tidy"]).started().await.stop().await;
+    gone(&stopped);
+    assert!(stopped.outlived.is_empty(), "{stopped:?}");
+}
+
+#[tokio::test]
 async fn escapees_are_killed_without_a_grace_and_named() {
     for (way, command) in [("escape", "sleep 62"), ("daemon", "sleep 63")] {
         let trial = Trial::new(way, &[way]);
@@ -523,14 +536,41 @@ async fn a_trial_given_up_in_mid_turn_leaves_nothing() {
     };
     let given_up = tokio::time::timeout(Duration::from_secs(2), story).await;
     assert!(given_up.is_err());
-    // SIGKILL is on its way to all of them; a process that is being torn down may still be listed.
-    for _ in 0..100 {
-        if trial.alive().is_empty() {
+    soon_gone(|| trial.alive()).await;
+}
+
+/// SIGKILL is on its way to all of them; a process that is being torn down may still be listed.
+async fn soon_gone(alive: impl Fn() -> Vec<String>) {
+    for _ in 0..500 {
+        if alive().is_empty() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{:?}", trial.alive());
+    panic!("{:?}", alive());
+}
+
+#[tokio::test]
+async fn a_harness_that_is_killed_in_mid_trial_leaves_nothing() {
+    const NAME: &str = "a_harness_that_is_killed_in_mid_trial_leaves_nothing";
+    let trial = Trial::new("killed", &["child", "escape"]);
+    if std::env::var_os("HARNESS_TO_BE_KILLED").is_some() {
+        let _running = trial.started().await;
+        println!("\nstarted");
+        return std::future::pending().await;
+    }
+    let mut harness = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", NAME, "--nocapture"])
+        .env("HARNESS_TO_BE_KILLED", "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a harness");
+    let said = BufReader::new(harness.stdout.take().expect("piped")).lines();
+    assert!(said.map_while(Result::ok).any(|line| line == "started"));
+    assert!(trial.alive_under(harness.id()).len() > 2);
+    harness.kill().expect("killed");
+    harness.wait().expect("reaped");
+    soon_gone(|| trial.alive_under(harness.id())).await;
 }
 
 #[tokio::test]

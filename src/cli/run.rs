@@ -10,7 +10,7 @@ use super::reports::{Kept, Reports, Wanted};
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
 use crate::journal::RedactionKey;
-use crate::record::{Host, PlannedTrial, RUN_FORMAT, RunFile, SigningKey, Tally, TrialState};
+use crate::record::{Host, LateCalls, PlannedTrial, RUN_FORMAT, RunFile, SigningKey, Tally, TrialState};
 use crate::report::term;
 use crate::scenario::Suite;
 use crate::scheduler::{self, Done, Plan, Progress, ScenarioTally, Selection, Settings};
@@ -51,7 +51,7 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
-        let suites = suite::open(&self.paths)?;
+        let suites: Vec<Suite> = suite::open(&self.paths)?.into_iter().map(|(suite, _)| suite).collect();
         let sign = self.sign_key.as_deref().map(signing_key).transpose()?;
         let selection = Selection {
             filter: self.filter.clone(),
@@ -286,7 +286,11 @@ fn conclude(
         run.scenarios.insert(scenario.scenario.clone(), counts);
     }
     for stage in stages {
-        run.late_calls.extend(stage.late_calls());
+        run.late_calls.extend(stage.late_calls().into_iter().map(|late| LateCalls {
+            trial: late.trial.to_string(),
+            worker: late.worker.map(|worker| worker.to_string()),
+            calls: late.calls,
+        }));
         run.unknown_tokens.extend(stage.unknown_tokens());
     }
     run.ended_at = Some(clock.unix_nanos(clock.now()).to_string());

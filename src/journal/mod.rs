@@ -9,7 +9,7 @@ mod redact;
 mod rows;
 mod writer;
 
-pub use redact::{RedactionKey, Redactor, StreamRedactor};
+pub use redact::{RedactionKey, Redactor, RedactorError, StreamRedactor};
 pub use rows::*;
 pub use writer::{Head, Journal, JournalError, Place, Storage};
 

@@ -5,6 +5,7 @@
 //! elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use std::path::{Path, PathBuf};
 use super::keys::VerifyingKey;
 use super::read::read;
 use super::run_file::{PlannedTrial, RunFile, RunFileError, TrialState, trial_file};
-use super::verify::{Anchor, Broken, Flaw, Options, VerifyError, Vouched, verify};
+use super::verify::verify;
+use super::vouch::{Anchor, Broken, Flaw, Options, VerifyError, Vouched};
 use crate::journal::TrialRow;
 
 /// What was found in a run's folder.
@@ -50,6 +52,20 @@ pub enum Standing {
     },
     /// It was never begun.
     NotRun,
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Holds(vouched) => vouched.fmt(f),
+            Self::Broken(broken) => broken.fmt(f),
+            Self::Missing => f.write_str("its record is missing"),
+            Self::OtherTrial { is } => write!(f, "the record of {is} stands in its place"),
+            Self::Repeats { of } => write!(f, "the record of {of} again"),
+            Self::Unsealed { rows } => write!(f, "not sealed: it ends after {rows} rows"),
+            Self::NotRun => f.write_str("not run"),
+        }
+    }
 }
 
 impl FolderReport {

@@ -10,17 +10,19 @@ mod run_file;
 mod schema;
 mod seal;
 mod verify;
+mod vouch;
 
 pub use folder::{FolderError, FolderReport, Standing, verify_dir};
 pub use keys::{KeyError, SigningKey, VerifyingKey, keygen};
 pub use read::{ReadError, Record, Row, read};
 pub use run_file::{
-    Host, LateCall, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, Tally, TrialState,
+    Host, LateCalls, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, Tally, TrialState,
     trial_file,
 };
 pub use schema::schema;
 pub use seal::{SealError, Sealed, seal};
-pub use verify::{Anchor, Broken, Flaw, Options, VerifyError, Vouched, verify};
+pub use verify::verify;
+pub use vouch::{Anchor, Broken, Flaw, Options, VerifyError, Vouched};
 
 #[cfg(test)]
 mod tests;

@@ -47,7 +47,7 @@ pub struct RunFile {
     /// What came of each scenario, by name.
     pub scenarios: BTreeMap<String, Tally>,
     /// Calls that came after their trial was sealed.
-    pub late_calls: Vec<LateCall>,
+    pub late_calls: Vec<LateCalls>,
     /// Tokens of no channel: keyed digest to how often it came.
     pub unknown_tokens: BTreeMap<String, u64>,
 }
@@ -145,17 +145,15 @@ pub struct Tally {
     pub error: u64,
 }
 
-/// A call that came too late for its record.
+/// Calls that came too late for their record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LateCall {
-    /// Id of the trial whose channel it came by.
+pub struct LateCalls {
+    /// Id of the trial whose channel they came by.
     pub trial: String,
     /// Whose channel; null on a shared one.
     pub worker: Option<String>,
-    /// The tool it asked for, where one could be named.
-    pub tool: Option<String>,
-    /// Unix nanoseconds, decimal.
-    pub at: String,
+    /// How many.
+    pub calls: u64,
 }
 
 /// Why there is no run file to go by.

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use quick_junit::{
-    NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestSuite,
+    NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestRerun,
+    TestSuite,
 };
 
 use super::pieces::verdict;
@@ -27,7 +28,14 @@ pub enum Unknown {
 #[derive(Debug, Default)]
 pub struct JUnit {
     unknown: Unknown,
-    suites: BTreeMap<String, BTreeMap<(usize, u32, bool), TestCase>>,
+    suites: BTreeMap<String, BTreeMap<(usize, u32), Tries>>,
+}
+
+/// A trial and, where there was one, its retry.
+#[derive(Debug, Default)]
+struct Tries {
+    first: Option<TestCase>,
+    second: Option<TestCase>,
 }
 
 impl JUnit {
@@ -43,8 +51,12 @@ impl JUnit {
     pub fn add(&mut self, story: &Story, base: &Path) {
         let trial = &story.trial;
         let suite = self.suites.entry(trial.scenario.clone()).or_default();
-        let key = (trial.case, trial.number, trial.retry_of.is_some());
-        suite.insert(key, case(story, base, self.unknown));
+        let tries = suite.entry((trial.case, trial.number)).or_default();
+        let case = case(story, base, self.unknown);
+        match trial.retry_of {
+            None => tries.first = Some(case),
+            Some(_) => tries.second = Some(case),
+        }
     }
 
     /// The XML, as UTF-8 text.
@@ -52,8 +64,8 @@ impl JUnit {
         let mut report = Report::new("mocktrial");
         for (scenario, cases) in &self.suites {
             let mut suite = TestSuite::new(scenario.as_str());
-            suite.set_time(cases.values().filter_map(|case| case.time).sum());
-            suite.add_test_cases(cases.values().cloned());
+            suite.add_test_cases(cases.values().flat_map(Tries::cases));
+            suite.set_time(suite.test_cases.iter().filter_map(|case| case.time).sum());
             report.add_test_suite(suite);
         }
         report.set_time(
@@ -67,6 +79,34 @@ impl JUnit {
     }
 }
 
+impl Tries {
+    /// The second try counts, and the first stands inside it as JUnit's rerun. A case that is skipped cannot hold
+    /// one: then both stand side by side.
+    fn cases(&self) -> Vec<TestCase> {
+        let (Some(first), Some(second)) = (&self.first, &self.second) else {
+            return self.first.iter().chain(&self.second).cloned().collect();
+        };
+        if matches!(second.status, TestCaseStatus::Skipped { .. }) {
+            return vec![first.clone(), second.clone()];
+        }
+        let mut second = second.clone();
+        let mut rerun = TestRerun::new(NonSuccessKind::Error);
+        if let TestCaseStatus::NonSuccess {
+            message,
+            ty,
+            description,
+            ..
+        } = &first.status
+        {
+            rerun.message = message.clone();
+            rerun.ty = ty.clone();
+            rerun.description = description.clone();
+        }
+        second.status.add_rerun(rerun);
+        vec![second]
+    }
+}
+
 fn case(story: &Story, base: &Path, unknown: Unknown) -> TestCase {
     let mut status = match (story.outcome(), unknown) {
         (Outcome::Passed, _) => TestCaseStatus::success(),
@@ -77,11 +117,12 @@ fn case(story: &Story, base: &Path, unknown: Unknown) -> TestCase {
         (Outcome::Error, _) => TestCaseStatus::non_success(NonSuccessKind::Error),
     };
     let told = told(story, base);
+    let described = matches!(status, TestCaseStatus::NonSuccess { .. });
     if story.outcome() != Outcome::Passed {
         let error = story.error();
         status.set_message(message(story));
         status.set_type(error.map_or(story.outcome().word().to_owned(), |error| error.code));
-        if story.outcome() != Outcome::Unknown || unknown == Unknown::Failure {
+        if described {
             status.set_description(told.as_str());
         }
     }
@@ -105,7 +146,9 @@ fn case(story: &Story, base: &Path, unknown: Unknown) -> TestCase {
         "goals:unknown",
         story.unknown_goals().to_string(),
     ));
-    case.set_system_out(told);
+    if !described {
+        case.set_system_out(told);
+    }
     case
 }
 

@@ -43,7 +43,7 @@ pub fn trial(out: &mut dyn Write, story: &Story, base: &Path) -> io::Result<()> 
     lanes(out, story, &story.workers())?;
     world(out, &story.evidence.changes)?;
     if !story.evidence.findings.is_empty() {
-        heading(out, "said besides")?;
+        writeln!(out)?;
         findings(out, &story.evidence.findings)?;
     }
     if story
@@ -51,7 +51,7 @@ pub fn trial(out: &mut dyn Write, story: &Story, base: &Path) -> io::Result<()> 
         .iter()
         .any(|stream| !stream.text.trim().is_empty())
     {
-        heading(out, "output")?;
+        writeln!(out)?;
         output(out, &story.outputs, TAIL)?;
     }
     verdicts(out, story, base)

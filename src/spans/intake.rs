@@ -4,24 +4,24 @@
 //! and counted, the exporter is told by a partial success, and since exporters ignore that, [`Received`] says it too.
 //! Whoever holds the [`Intake`] decides when to stop listening; spans that come later belong to nobody.
 
-use std::collections::{BTreeMap, HashSet};
+mod lane;
+
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
-
+use super::Span;
 use super::receiver::Shared;
-use super::{Batch, Span, SpanId, TraceId, weight};
-use crate::name::Token;
+
+pub(super) use lane::{InProgress, Lane, NotTaken, Taken};
 
 /// Bounds of what is kept for one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanLimits {
     /// Spans kept; more are dropped and counted.
     pub spans: u64,
-    /// [`weight`] of all spans kept together, in bytes; what is over it is dropped and counted.
+    /// [`weight`](super::weight) of all spans kept together, in bytes; what is over it is dropped and counted.
     pub span_bytes: u64,
     /// One attribute or name, in bytes; longer ones are cut and their span marked.
     pub attribute: u64,
@@ -66,9 +66,6 @@ pub struct Received {
     /// Spans rejected, and whole bodies refused (each counts one), by reason.
     pub rejected: Vec<(String, u64)>,
 }
-
-/// Reasons kept apart; further ones are counted together, so that hostile bodies cannot fill the memory.
-const REASONS: usize = 64;
 
 /// An open token. Dropping it closes it as [`Intake::close`] does.
 pub struct Intake {
@@ -190,133 +187,5 @@ impl Drop for Intake {
     fn drop(&mut self) {
         self.shared.forget(&self.lane);
         self.lane.kept().closed = true;
-    }
-}
-
-/// One open token, as the receiver's connections see it.
-pub(super) struct Lane {
-    pub(super) token: Token,
-    pub(super) limits: SpanLimits,
-    kept: Mutex<Kept>,
-    activity: watch::Sender<Activity>,
-}
-
-#[derive(Default)]
-struct Kept {
-    spans: Vec<Span>,
-    seen: HashSet<(TraceId, SpanId)>,
-    weight: u64,
-    dropped: u64,
-    duplicates: u64,
-    rejected: BTreeMap<String, u64>,
-    closed: bool,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Activity {
-    in_progress: u64,
-    exports: u64,
-}
-
-/// What the exporter is told of its batch.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Taken {
-    /// Spans not kept, duplicates aside: those are kept already.
-    pub(super) rejected: u64,
-    /// Why, for people.
-    pub(super) message: String,
-}
-
-impl Lane {
-    pub(super) fn new(token: Token, limits: SpanLimits) -> Self {
-        Self {
-            token,
-            limits,
-            kept: Mutex::default(),
-            activity: watch::Sender::new(Activity::default()),
-        }
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        // Nothing in here panics halfway through a change.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Marks an export as in progress until the answer is dropped.
-    pub(super) fn begin(self: Arc<Self>) -> InProgress {
-        self.activity.send_modify(|now| now.in_progress += 1);
-        InProgress(self)
-    }
-
-    /// Keeps what may be kept. `None` where the lane was closed meanwhile: the batch is foreign.
-    pub(super) fn keep(&self, batch: Batch) -> Option<Taken> {
-        let mut kept = self.kept();
-        if kept.closed {
-            return None;
-        }
-        let mut taken = Taken {
-            rejected: batch.rejected.total(),
-            message: String::new(),
-        };
-        for (reason, count) in batch.rejected.iter() {
-            kept.reject(reason.to_string(), count);
-            if taken.message.is_empty() {
-                taken.message = reason.to_string();
-            }
-        }
-        for span in batch.spans {
-            if kept.seen.contains(&(span.trace_id, span.span_id)) {
-                kept.duplicates += 1;
-                continue;
-            }
-            let weight = weight(&span);
-            if kept.seen.len() as u64 >= self.limits.spans
-                || kept.weight + weight > self.limits.span_bytes
-            {
-                kept.dropped += 1;
-                taken.rejected += 1;
-                "the trial's span limit is reached".clone_into(&mut taken.message);
-                continue;
-            }
-            kept.seen.insert((span.trace_id, span.span_id));
-            kept.weight += weight;
-            kept.spans.push(span);
-        }
-        Some(taken)
-    }
-
-    /// Notes a body that was refused as a whole.
-    pub(super) fn refuse(&self, reason: String) {
-        self.kept().reject(reason, 1);
-    }
-}
-
-impl Kept {
-    fn reject(&mut self, reason: String, count: u64) {
-        let known = self.rejected.contains_key(&reason);
-        let reason = if known || self.rejected.len() < REASONS {
-            reason
-        } else {
-            "other reasons".to_owned()
-        };
-        *self.rejected.entry(reason).or_default() += count;
-    }
-}
-
-/// An export in progress: ends when dropped, also when its client hung up.
-pub(super) struct InProgress(Arc<Lane>);
-
-impl InProgress {
-    pub(super) fn lane(&self) -> &Lane {
-        &self.0
-    }
-}
-
-impl Drop for InProgress {
-    fn drop(&mut self) {
-        self.0.activity.send_modify(|now| {
-            now.in_progress -= 1;
-            now.exports += 1;
-        });
     }
 }

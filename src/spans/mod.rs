@@ -19,6 +19,7 @@ pub use bounds::weight;
 pub use decode::{Batch, Decoder, Ids, Malformed, Reject, Rejected};
 pub use intake::{Intake, Protocol, Received, SpanLimits};
 pub use model::*;
+pub use protobuf::to_protobuf;
 pub use receiver::Receiver;
 pub use written::{
     attributes_to_json, resource_from_json, resource_to_json, scope_from_json, scope_to_json,

@@ -5,6 +5,8 @@
 //! `opentelemetry/proto/{trace,common,resource}/v1`. Unknown fields are stepped over. Never panics: a [`Fields`]
 //! gives slices of what is there, or an error.
 
+mod write;
+
 use std::sync::Arc;
 
 use super::bounds::{Allowance, DEPTH};
@@ -12,6 +14,9 @@ use super::{
     AttrValue, Attributes, Batch, Decoder, Link, Malformed, Reject, Scope, Span, SpanEvent, SpanId,
     Status, TraceId,
 };
+
+pub use write::to_protobuf;
+pub(super) use write::{bytes_field, delimited, number_always};
 
 /// A field's value as it lies on the wire.
 #[derive(Clone, Copy)]

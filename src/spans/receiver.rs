@@ -88,12 +88,18 @@ impl Receiver {
         })
     }
 
-    /// Begins to keep what comes under no token or an unknown one, instead of counting it as foreign: for a receiver
-    /// that stands alone. A second call takes over from the first.
-    pub fn open_to_all(&self, token: Token, limits: SpanLimits) -> Intake {
-        self.open_lane(Lane::new(token, limits), |lanes, lane| {
-            lanes.rest = Some(lane);
-        })
+    /// For a receiver that stands alone: what comes under no token or an unknown one is not foreign but written on.
+    ///
+    /// `sink` gets one record of a length-delimited protobuf file for each request, as it came (JSON is turned into
+    /// protobuf); it is called on a runtime thread, one request at a time. Nothing is kept or de-duplicated, of
+    /// `limits` only `attribute` and `body` apply. A request that cannot be written is answered 503, to be sent again.
+    pub fn write_on(
+        &self,
+        limits: SpanLimits,
+        sink: impl FnMut(&[u8]) -> io::Result<()> + Send + 'static,
+    ) -> Result<Intake, getrandom::Error> {
+        let lane = Lane::written_on(Token::random()?, limits, Box::new(sink));
+        Ok(self.open_lane(lane, |lanes, lane| lanes.rest = Some(lane)))
     }
 
     fn open_lane(&self, lane: Lane, put: impl FnOnce(&mut Lanes, Arc<Lane>)) -> Intake {

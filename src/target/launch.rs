@@ -11,7 +11,7 @@ use super::output::{Filters, shown};
 use super::port::{Port, is_strangers};
 use super::ready::Probe;
 use super::running::{Exit, Running, Stopped};
-use super::{http, tree};
+use super::{guard, http, tree};
 use crate::clock::Clock;
 use crate::name::TrialId;
 use crate::scenario::{App, Limits, Stop, Talk};
@@ -124,7 +124,7 @@ impl Launch<'_> {
         let mut why = String::new();
         let ready = tokio::select! {
             biased;
-            exit = running.exited() => Err(self.died(&running, exit)),
+            exit = running.exited() => Err(Self::died(&running, exit)),
             ready = tokio::time::timeout(within, probe.answered(&mut why)) => match ready {
                 Ok(()) => self.owned(&running, address.as_ref()),
                 Err(_) => Err(NotStarted::NotReady { within, why }),
@@ -167,6 +167,7 @@ impl Launch<'_> {
         env.insert("PORT".into(), port.number().to_string().into());
         env.insert(MARK.into(), mark.as_str().into());
         tree::adopt_orphans();
+        guard::post();
         let talks = matches!(self.app.talk, Talk::Stdio);
         let stdin = if talks { Stdio::piped() } else { Stdio::null() };
         let argv = fill.all(&self.app.start);
@@ -187,8 +188,8 @@ impl Launch<'_> {
     }
 
     /// An app that dies because its port went to somebody else in the meantime did not fail: it had no chance.
-    fn died(&self, running: &Running, exit: Exit) -> NotStarted {
-        if running.port_in_use(self.app.listen) {
+    fn died(running: &Running, exit: Exit) -> NotStarted {
+        if is_strangers(running.port(), &running.members()) {
             return NotStarted::PortTaken(running.port());
         }
         NotStarted::Exited(exit)

@@ -6,6 +6,7 @@
 
 mod command;
 mod environment;
+mod guard;
 mod http;
 mod launch;
 mod output;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::clock::{Clock, Moment};
 use crate::grade::{self, Evidence, EvidenceError, Grades};
 use crate::journal::{EndRow, LaneChangeRow, PhaseRow, TrialError, VerdictRow};
-use crate::record::{self, ReadError, SealError, Sealed};
+use crate::record::{self, ReadError, Row, SealError, Sealed};
 use crate::verdict::Outcome;
 
 use super::opening::{Opening, Planned};
@@ -158,7 +158,7 @@ async fn gather(stage: &Stage, planned: &Planned, opening: &Opening) -> Result<E
     for change in lane_changes(stage, &evidence) {
         let _ = journal.append(&change);
     }
-    let answers = grade::ask(&stage.contract, &planned.scenario, planned.values(), &evidence).await;
+    let answers = grade::ask(&planned.scenario, planned.values(), &evidence, &script_env(stage, planned)).await;
     for answer in answers {
         let _ = journal.append(&answer);
         evidence.answers.push(answer);
@@ -166,11 +166,21 @@ async fn gather(stage: &Stage, planned: &Planned, opening: &Opening) -> Result<E
     Ok(evidence)
 }
 
+/// The app's environment without its secrets.
+fn script_env(stage: &Stage, planned: &Planned) -> BTreeMap<String, String> {
+    let app = &stage.contract.app;
+    let passed = app.env_pass.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+    let path = std::env::var("PATH").map(|path| ("PATH".to_owned(), path));
+    let mut env: BTreeMap<_, _> = path.into_iter().chain(passed).collect();
+    env.extend(app.env.clone());
+    env.extend(planned.env());
+    env.retain(|name, _| !app.secrets.contains(name));
+    env
+}
+
 fn read_back(path: &Path) -> Result<Evidence, Unread> {
-    let rows = record::read(path)?
-        .map(|row| row.map(|row| (row.seq, row.at, row.kind, Value::Object(row.body))))
-        .collect::<Result<Vec<_>, _>>()?;
-    let rows = rows.iter().map(|(seq, at, kind, body)| (*seq, *at, kind.as_str(), body));
+    let rows: Vec<Row> = record::read(path)?.collect::<Result<_, _>>()?;
+    let rows = rows.iter().map(|row| (row.seq, row.at, row.kind.as_str(), &row.body));
     Ok(Evidence::from_rows(rows)?)
 }
 

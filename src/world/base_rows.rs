@@ -25,10 +25,14 @@ pub(super) type NoRows = (Pos, String);
 pub(super) fn json(text: &str) -> Result<Vec<BaseRow>, NoRows> {
     let at = |e: &serde_json::Error| Pos {
         line: u32::try_from(e.line()).unwrap_or(u32::MAX),
-        column: u32::try_from(e.column()).unwrap_or(u32::MAX),
+        // 0 where the error is the first character's.
+        column: u32::try_from(e.column()).unwrap_or(u32::MAX).max(1),
     };
-    let list: Vec<&RawValue> = serde_json::from_str(text)
-        .map_err(|e| (at(&e), format!("not a JSON list of objects: {e}")))?;
+    let list: Vec<&RawValue> = serde_json::from_str(text).map_err(|e| {
+        let told = e.to_string();
+        let why = told.split(" at line ").next().unwrap_or_default();
+        (at(&e), format!("not a JSON list of objects: {why}"))
+    })?;
     list.into_iter()
         .map(|raw| {
             let offset = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);

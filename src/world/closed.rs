@@ -3,7 +3,6 @@
 //!
 //! Spans are not here: their evidence is open, and `count(*) = 0` over them would prove nothing.
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, params, params_from_iter};
@@ -11,19 +10,17 @@ use serde_json::Value;
 
 use super::cell::{BadCell, Cell};
 use super::connection::Link;
-use super::fault::WorldFault;
-use super::freeze::Frozen;
 use super::guard::Policy;
-use super::statement::{self, NOW, Site, bind};
+use super::statement::{CONSTANT, NOW, bind};
 use super::tables::{Table, quoted};
-use super::tokens::{Kind, tokens};
+use super::tokens::{Token, inconstant, tokens};
 use crate::journal::{AttemptRow, OutcomeRow, ReplyRow, TableRow, TurnRow};
-use crate::scenario::{Case, Check, CheckKind, Limits, Pos, Scenario, Sql};
+use crate::scenario::{Case, Limits, Pos, Sql};
 
 /// The tables beside the world's own. `kind`, `status` and `result` are null where no outcome was written; `code` is
 /// the outcome's where it has one, else the attempt's; `arguments` and `result` are JSON text; `at` is the attempt's
 /// time as its row has it.
-const EVIDENCE: &str = "
+pub(super) const EVIDENCE: &str = "
     CREATE TABLE actions (seq INTEGER PRIMARY KEY, worker TEXT, tool TEXT, arguments TEXT, decision TEXT NOT NULL,
         code TEXT, kind TEXT, status INTEGER, result TEXT, late INTEGER NOT NULL, at INTEGER NOT NULL);
     CREATE TABLE replies (n INTEGER PRIMARY KEY, text TEXT NOT NULL);
@@ -101,13 +98,13 @@ impl ClosedTables {
     /// Makes the tables again from the rows of a record.
     pub fn new(evidence: &ClosedEvidence<'_>) -> Result<Self, ClosedError> {
         let sqlite = |e: rusqlite::Error| ClosedError::Sqlite(e.to_string());
-        let link = Link::open(&[], evidence.now, evidence.limits, 0).map_err(sqlite)?;
+        let link = Link::open(&[], evidence.now, evidence.limits, None).map_err(sqlite)?;
         // What the world let in is let in again: constraints were the trial's business.
         link.conn
             .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; BEGIN")
             .map_err(sqlite)?;
         for table in evidence.tables {
-            refill(&link.conn, table)?;
+            refill(&link, table)?;
         }
         link.conn.execute_batch(EVIDENCE).map_err(sqlite)?;
         evidence_rows(&link.conn, evidence).map_err(sqlite)?;
@@ -167,11 +164,13 @@ fn one_cell(
     })
 }
 
-const ONE_COLUMN: &str = "a check gives one column, with 0 or 1 in it";
+pub(super) const ONE_COLUMN: &str = "a check gives one column, with 0 or 1 in it";
 
-fn refill(conn: &Connection, table: &TableRow) -> Result<(), ClosedError> {
+fn refill(link: &Link, table: &TableRow) -> Result<(), ClosedError> {
     let sqlite = |e: rusqlite::Error| ClosedError::Sqlite(format!("{}: {e}", table.table));
-    conn.execute(&table.create, []).map_err(sqlite)?;
+    // A record is a file that anyone may have written: its statements may do what a schema file's may.
+    link.run(Policy::Schema, &table.create, |_| None)
+        .map_err(sqlite)?;
     if table.columns.is_empty() {
         return Ok(());
     }
@@ -182,7 +181,7 @@ fn refill(conn: &Connection, table: &TableRow) -> Result<(), ClosedError> {
         quoted(&table.table),
         columns.join(", ")
     );
-    let mut stmt = conn.prepare(&insert).map_err(sqlite)?;
+    let mut stmt = link.conn.prepare(&insert).map_err(sqlite)?;
     for row in &table.rows {
         if row.len() != columns.len() {
             return Err(ClosedError::Ragged(table.table.clone()));
@@ -245,126 +244,24 @@ fn word(value: &impl serde::Serialize) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Why a table of a schema could not be made again from a record, if it could not.
+/// Why a table or view of a schema could not be made again from a record, or not be read by checks, if so.
 pub(super) fn cannot_keep(table: &Table) -> Option<String> {
-    if NAMES
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case(&table.name))
-    {
+    let name = &table.name;
+    if NAMES.iter().any(|taken| taken.eq_ignore_ascii_case(name)) {
         return Some(format!(
-            "a table of the world may not be called {}: the evidence has one",
-            table.name
+            "a table of the world may not be called {name}: the evidence has one"
         ));
     }
+    if let Some(function) = inconstant(&table.create).filter(|_| table.view) {
+        return Some(format!("the view {name} calls {function}: {CONSTANT}"));
+    }
     let words = tokens(&table.create);
-    let contentless = words.windows(3).any(|three| {
-        three[0].text.eq_ignore_ascii_case("content")
-            && three[1].text == "="
-            && three[2].text == "''"
-    });
-    let is_virtual = words
-        .get(1)
-        .is_some_and(|word| word.kind == Kind::Word && word.text.eq_ignore_ascii_case("virtual"));
+    let is = |word: &Token<'_>, text: &str| word.text.eq_ignore_ascii_case(text);
+    let contentless = words
+        .windows(3)
+        .any(|three| is(&three[0], "content") && is(&three[1], "=") && is(&three[2], "''"));
+    let is_virtual = words.get(1).is_some_and(|word| is(word, "virtual"));
     (is_virtual && contentless).then(|| {
-        format!(
-            "{} keeps no content, so that a record could not keep it: leave out content=''",
-            table.name
-        )
-    })
-}
-
-/// Everything that is wrong with the statements and table names of `scenario`.
-pub(super) fn check_scenario(frozen: &Frozen, scenario: &Scenario) -> Vec<WorldFault> {
-    let plan = &frozen.0;
-    let path = &scenario.source.path;
-    let trouble = |e: rusqlite::Error| {
-        vec![WorldFault::new(
-            path,
-            Pos { line: 1, column: 1 },
-            e.to_string(),
-        )]
-    };
-    let link = match Link::open(&plan.image, plan.now.as_deref(), &plan.limits, 0) {
-        Ok(link) => link,
-        Err(e) => return trouble(e),
-    };
-    // A name must have a value in every case.
-    let mut cases = scenario
-        .cases
-        .iter()
-        .map(|case| case.keys().cloned().collect::<BTreeSet<String>>());
-    let first = cases.next().unwrap_or_default();
-    let names = cases.fold(first, |all, case| {
-        all.intersection(&case).cloned().collect()
-    });
-    let site = |policy| Site {
-        path,
-        policy,
-        read_only: None,
-        names: Some(&names),
-        named: "no value that every case has",
-        has_now: plan.now.is_some(),
-    };
-    let mut faults: Vec<WorldFault> = scenario
-        .seed
-        .iter()
-        .filter_map(|sql| statement::check(&link, sql, &site(Policy::Tool)).err())
-        .collect();
-    // Only now, so that no seed can write evidence.
-    if let Err(e) = link.conn.execute_batch(EVIDENCE) {
-        return trouble(e);
-    }
-    let mut checks: Vec<&Check> = scenario.sub_goals.iter().map(|goal| &goal.check).collect();
-    while let Some(check) = checks.pop() {
-        match &check.kind {
-            CheckKind::Sql(sql) => {
-                let columns = statement::check(&link, sql, &site(Policy::Check));
-                faults.extend(match columns {
-                    Ok(columns) if columns.len() != 1 => {
-                        Some(WorldFault::new(path, sql.pos, ONE_COLUMN))
-                    }
-                    checked => checked.err(),
-                });
-            }
-            CheckKind::Changed(tables) => {
-                faults.extend(
-                    tables
-                        .iter()
-                        .filter_map(|change| unknown(plan, &change.table, path, check.pos)),
-                );
-            }
-            CheckKind::Unchanged(tables) => {
-                faults.extend(
-                    tables
-                        .iter()
-                        .filter_map(|table| unknown(plan, table, path, check.pos)),
-                );
-            }
-            CheckKind::All(inner) | CheckKind::Any(inner) => checks.extend(inner),
-            CheckKind::Not(inner) => checks.push(inner),
-            _ => {}
-        }
-    }
-    faults.sort_by_key(|fault| fault.pos);
-    faults
-}
-
-fn unknown(
-    plan: &super::freeze::Plan,
-    name: &str,
-    path: &std::path::Path,
-    pos: Pos,
-) -> Option<WorldFault> {
-    let tables = || plan.tables.iter().filter(|table| !table.view);
-    if tables().any(|table| table.name == name) {
-        return None;
-    }
-    let fault = WorldFault::new(path, pos, format!("no table `{name}` in the world"));
-    let near = tables()
-        .map(|table| (strsim::jaro_winkler(&table.name, name), &table.name))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    Some(match near {
-        Some((likeness, near)) if likeness > 0.8 => fault.help(format!("did you mean `{near}`?")),
-        _ => fault,
+        format!("{name} keeps no content, so that a record could not keep it: leave out content=''")
     })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, params_from_iter};
 
 use super::base_rows::{self, BaseRow};
+use super::check_scenario::check_scenario;
 use super::closed;
 use super::connection::Link;
 use super::fault::{WorldFault, place};
@@ -39,7 +40,7 @@ impl Frozen {
         let now = contract.world.now.as_deref();
         // Base rows may use `random()`: they are the same for every trial, so the seed is no trial's.
         let mut link =
-            Link::open(&[], now, &contract.limits, 0).map_err(|e| at_top(e.to_string()))?;
+            Link::open(&[], now, &contract.limits, Some(0)).map_err(|e| at_top(e.to_string()))?;
         let (tables, image) = if let Some(sqlite) = &contract.world.sqlite {
             let faults = fill(&mut link, &sqlite.schema, &sqlite.rows);
             if !faults.is_empty() {
@@ -82,7 +83,7 @@ impl Frozen {
 
     /// Everything that is wrong with the statements and table names of `scenario`. Nothing is run.
     pub fn check_scenario(&self, scenario: &Scenario) -> Vec<WorldFault> {
-        super::closed::check_scenario(self, scenario)
+        check_scenario(&self.0, scenario)
     }
 }
 

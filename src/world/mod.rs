@@ -16,6 +16,7 @@ mod base_rows;
 mod call;
 mod cell;
 mod change;
+mod check_scenario;
 mod closed;
 mod connection;
 mod fault;

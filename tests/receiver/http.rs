@@ -1,12 +1,14 @@
 //! OTLP over HTTP: what is kept, what is answered, what is counted.
 
 use std::io::Write;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mocktrial::name::Token;
-use mocktrial::spans::SpanLimits;
+use mocktrial::spans::file::SpanReader;
+use mocktrial::spans::{Decoder, Ids, SpanLimits};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -203,27 +205,50 @@ async fn spans_of_nobody_are_counted_and_never_kept() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_stands_alone_keeps_what_comes_under_any_token() {
+async fn a_receiver_that_stands_alone_writes_what_comes_under_any_token() {
     let receiver = bind();
-    let all = receiver.open_to_all(Token::random().expect("randomness"), LIMITS);
-    for (n, path) in ["/v1/traces", "/anything/v1/traces"]
-        .into_iter()
-        .enumerate()
-    {
-        let answer = send(
-            receiver.local_addr(),
-            request(path, JSON, body(&[span(n as u8 + 1)])),
-        )
-        .await;
-        assert_eq!(answer.status, 200);
-    }
-    assert_eq!(all.close().spans.len(), 2);
-    let after = send(
-        receiver.local_addr(),
-        request("/v1/traces", JSON, body(&[span(9)])),
-    )
-    .await;
-    assert_eq!(after.status, 403);
+    let file = Arc::new(Mutex::new(Vec::new()));
+    let writing = Arc::clone(&file);
+    let all = receiver
+        .write_on(LIMITS, move |record| {
+            writing
+                .lock()
+                .expect("one writer")
+                .extend_from_slice(record);
+            Ok(())
+        })
+        .expect("randomness");
+    let to = receiver.local_addr();
+    assert_eq!(
+        send(to, request("/v1/traces", PROTOBUF, ADK)).await.status,
+        200
+    );
+    let json = request("/anything/v1/traces", JSON, body(&[span(1)]));
+    assert_eq!(send(to, json).await.status, 200);
+    let received = all.close();
+    assert_eq!((received.spans.len(), received.foreign_spans), (0, 0));
+    let after = request("/v1/traces", JSON, body(&[span(9)]));
+    assert_eq!(send(to, after).await.status, 403);
+
+    let file = file.lock().expect("no writer");
+    let batches: Vec<_> = SpanReader::new(&file[..], 4096)
+        .expect("memory")
+        .map(|batch| batch.expect("a record"))
+        .collect();
+    let sent = Decoder::new(4096, Ids::Hex).protobuf(ADK);
+    assert_eq!(Ok(&batches[0]), sent.as_ref());
+    assert_eq!(&*batches[1].spans[0].name, "n");
+    assert_eq!(batches.len(), 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_to_be_sent_again() {
+    let receiver = bind();
+    let full = |_: &[u8]| Err(std::io::ErrorKind::StorageFull.into());
+    let _all = receiver.write_on(LIMITS, full).expect("randomness");
+    let answer = send(receiver.local_addr(), request("/v1/traces", PROTOBUF, ADK)).await;
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.headers["retry-after"], "1");
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ macro_rules! with_checks {
             /// The checks that are written, with their keys; a right file has exactly one.
             pub fn checks(&self) -> Vec<Written<'_>> {
                 let mut found = Vec::new();
-                let mut add = |it: Option<Written<'_>>| found.extend(it);
+                let mut add = |it| found.extend::<Option<Written<'_>>>(it);
                 add(self.calls.as_ref().map(Written::Calls));
                 add(self.never.as_ref().map(Written::Never));
                 add(self.refused.as_ref().map(Written::Refused));

@@ -274,7 +274,7 @@ fn narrowing(
         only
     });
     let deny_tools = tool_list(reader, tools, file.deny_tools.as_deref().unwrap_or(&[]));
-    if let Some(calls) = file.max_calls {
+    if let Some(calls) = &file.max_calls {
         if let Some(most) = worker.max_calls.filter(|most| calls.value > *most) {
             let what = format!("{} calls widen: the contract lets `{}` make {most}", calls.value, worker.id);
             widens(reader, calls.pos, what);
@@ -285,16 +285,17 @@ fn narrowing(
                 .help("write `only_tools: []`".to_owned());
         }
     }
-    let budget = file.budget_seconds.and_then(|seconds| {
-        let budget = reader.seconds(&seconds)?;
+    let budget = file.budget_seconds.as_ref().and_then(|seconds| {
+        let budget = reader.seconds(seconds)?;
         let limits = [
             (worker.budget, format!("the contract gives `{}`", worker.id)),
             (common, "`worker_budget_seconds` gives every worker".to_owned()),
         ];
         for (limit, whose) in limits {
             if let Some(limit) = limit.filter(|limit| budget > *limit) {
-                let (seconds, most) = (budget.as_secs_f64(), limit.as_secs_f64());
-                widens(reader, file.budget_seconds.as_ref().map_or(Pos::default(), |at| at.pos), format!("{seconds} seconds widen: {whose} {most}"));
+                let (length, most) = (budget.as_secs_f64(), limit.as_secs_f64());
+                let what = format!("{length} seconds widen: {whose} {most}");
+                widens(reader, seconds.pos, what);
             }
         }
         Some(budget)
@@ -304,7 +305,7 @@ fn narrowing(
         deny_tools,
         deny_write: file.deny_write.unwrap_or(false),
         deny_net: file.deny_net.unwrap_or(false),
-        max_calls: file.max_calls.map(|calls| calls.value),
+        max_calls: file.max_calls.as_ref().map(|calls| calls.value),
         budget,
     }
 }

@@ -11,6 +11,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::json;
 
 use crate::spans::intake::Taken;
+use crate::spans::protobuf::{bytes_field, number_always};
 
 pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
@@ -89,8 +90,8 @@ pub(super) fn success(encoding: Encoding, taken: &Taken) -> Answer {
         .to_string()
         .into_bytes(),
         (_, rejected) => {
-            let mut partial = vec![0x08];
-            varint(rejected, &mut partial);
+            let mut partial = Vec::new();
+            number_always(0x08, rejected, &mut partial);
             bytes_field(0x12, taken.message.as_bytes(), &mut partial);
             let mut response = Vec::new();
             bytes_field(0x0a, &partial, &mut response);
@@ -114,8 +115,8 @@ pub(super) fn refused(encoding: Encoding, refusal: &Refusal) -> Answer {
             http(status, encoding, body.into_bytes())
         }
         Encoding::Protobuf => {
-            let mut body = vec![0x08];
-            varint(u64::from(code), &mut body);
+            let mut body = Vec::new();
+            number_always(0x08, u64::from(code), &mut body);
             bytes_field(0x12, message.as_bytes(), &mut body);
             http(status, encoding, body)
         }
@@ -166,18 +167,4 @@ fn grpc_refused(code: u32, message: &str) -> Answer {
         headers.insert("grpc-message", message);
     }
     answer
-}
-
-fn varint(mut number: u64, into: &mut Vec<u8>) {
-    while number >= 0x80 {
-        into.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    into.push(number as u8);
-}
-
-fn bytes_field(tag: u8, bytes: &[u8], into: &mut Vec<u8>) {
-    into.push(tag);
-    varint(bytes.len() as u64, into);
-    into.extend_from_slice(bytes);
 }

@@ -11,7 +11,7 @@ use hyper::{Method, Request};
 use super::answer::{Answer, Encoding, Refusal, refused, success};
 use super::body::{BodyError, Share, collect, gunzip};
 use super::{CHANNEL_HEADER, Shared};
-use crate::spans::intake::{InProgress, Lane, Taken};
+use crate::spans::intake::{InProgress, Lane, NotTaken, Taken};
 use crate::spans::{Batch, Decoder, Ids};
 
 /// Bound on bodies that belong to nobody: they are only counted.
@@ -144,13 +144,17 @@ fn spans(
     };
     let batch: Batch = decoded.map_err(|why| Refusal::Bad(why.to_string()))?;
     let count = batch.spans.len() as u64 + batch.rejected.total();
-    match export.and_then(|export| export.lane().keep(batch)) {
-        Some(taken) => Ok(taken),
-        None => {
+    let protobuf = (encoding != Encoding::Json).then_some(&*plain);
+    let kept = export.map_or(Err(NotTaken::Closed), |export| {
+        export.lane().keep(batch, protobuf)
+    });
+    kept.map_err(|why| match why {
+        NotTaken::Unwritten => Refusal::Busy,
+        NotTaken::Closed => {
             shared.foreign.fetch_add(count, Ordering::Relaxed);
-            Err(Refusal::Foreign)
+            Refusal::Foreign
         }
-    }
+    })
 }
 
 /// The message itself: out of its gRPC frame, and decompressed.

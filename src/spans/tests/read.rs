@@ -31,6 +31,14 @@ proptest! {
     }
 
     #[test]
+    fn protobuf_reads_as_we_write_it(spans in spans()) {
+        let read = decoder().protobuf(&to_protobuf(&spans));
+        prop_assert_eq!(read, Ok(Batch { spans: spans.clone(), rejected: Rejected::default() }));
+        let theirs = ExportTraceServiceRequest::decode(&to_protobuf(&spans)[..]);
+        prop_assert_eq!(theirs, Ok(request(&spans)));
+    }
+
+    #[test]
     fn json_reads_as_it_was_sent(spans in spans()) {
         let text = serde_json::to_vec(&request(&spans)).expect("JSON");
         let read = decoder().json(&text);
