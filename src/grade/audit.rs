@@ -73,7 +73,7 @@ impl Court<'_> {
             ),
             ("scenario".to_owned(), budget),
         ];
-        Rules::new(Some(worker.id.clone()), layers).map_err(|bad| Broken {
+        Rules::new(&worker.id, layers).map_err(|bad| Broken {
             line: worker.pos.line,
             message: bad.to_string(),
         })

@@ -71,7 +71,7 @@ impl<'a> Roster<'a> {
     pub(super) fn may(&self, worker: &Worker, tool: Option<&ToolName>) -> bool {
         let layer = ("contract".to_owned(), Limits::from(worker));
         // A glob that is none was refused at load; here it bars nobody, so that nothing is taken for proven.
-        let Ok(rules) = Rules::new(None, [layer]) else {
+        let Ok(rules) = Rules::new(&worker.id, [layer]) else {
             return true;
         };
         let mut tools = self.contract.world.tools.iter();
