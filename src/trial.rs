@@ -92,11 +92,11 @@ impl Trial<'_> {
         let quiet = intake.quiet(Duration::ZERO, TELEMETRY).await;
         phases.end("stop");
 
+        channels.seal().await;
         Aftermath {
             stage: self.stage,
             journal: &self.opening.journal,
-            world: world.as_deref(),
-            channels: &channels,
+            world: &world,
             received: intake.close(),
             stopped,
             quiet: settled && quiet,
@@ -106,7 +106,7 @@ impl Trial<'_> {
 
     async fn start(&self, channels: &Channels, intake: &Intake) -> Result<Running, TrialError> {
         let app = &self.stage.contract.app;
-        let mut env = channels.env();
+        let mut env = channels.env().to_vec();
         env.extend(intake.env(app.advertise.as_deref(), Protocol::default()));
         let launch = Launch {
             app,

@@ -10,12 +10,12 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::verdict::Exit;
 
-mod check;
+//mod check;
 mod completions;
 mod events;
-mod grade;
+//mod grade;
 mod keygen;
-mod proxy;
+//mod proxy;
 mod receive;
 mod report;
 mod reports;
@@ -38,8 +38,8 @@ required is unknown, 4 error of world, harness or check, 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Load scenarios, diagnose them, and prove each ready, solvable and not vacuous, without the app
-    Check(check::Args),
+
+    //    Check(check::Args),
     /// Run trials, and seal one record of each
     Run(run::Args),
     /// Tell one trial as a story
@@ -48,12 +48,12 @@ enum Verb {
     Report(report::Args),
     /// Say whether records still hold
     Verify(verify::Args),
-    /// Grade records again, without the app
-    Grade(grade::Args),
+
+    //    Grade(grade::Args),
     /// Turn spans into events
     Events(events::Args),
-    /// The channels alone, for trying things by hand
-    Proxy(proxy::Args),
+
+    //    Proxy(proxy::Args),
     /// The span receiver alone
     Receive(receive::Args),
     /// Make an ed25519 key that seals can be signed with
@@ -100,14 +100,14 @@ pub fn main() -> ExitCode {
         }
     };
     let done = match verb {
-        Verb::Check(args) => args.run(),
+        //        Verb::Check(args) => args.run(),
         Verb::Run(args) => args.run(),
         Verb::Show(args) => args.run(),
         Verb::Report(args) => args.run(),
         Verb::Verify(args) => args.run(),
-        Verb::Grade(args) => args.run(),
+        //        Verb::Grade(args) => args.run(),
         Verb::Events(args) => args.run(),
-        Verb::Proxy(args) => args.run(),
+        //        Verb::Proxy(args) => args.run(),
         Verb::Receive(args) => args.run(),
         Verb::Keygen(args) => args.run(),
         Verb::Schema(args) => args.run(),

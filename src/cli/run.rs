@@ -51,7 +51,7 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
-        let suites = suite::open(&self.paths)?;
+        let suites: Vec<Suite> = suite::open(&self.paths)?.into_iter().map(|(suite, _)| suite).collect();
         let sign = self.sign_key.as_deref().map(signing_key).transpose()?;
         let selection = Selection {
             filter: self.filter.clone(),

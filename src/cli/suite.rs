@@ -8,20 +8,19 @@ use crate::world::{Frozen, WorldFault};
 
 /// Loads the suites under `paths` and freezes their worlds. Every fault of every file is said, on standard error.
 pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<(Suite, Frozen)>, Told> {
-    let (suites, mut told) = match load(paths) {
-        Ok(loaded) => loaded,
-        Err(faults) => return Err(refuse(&faults)),
-    };
+    let suites = load(paths).map_err(|faults| refuse(&faults))?;
+    let mut told = Vec::new();
     let mut opened = Vec::new();
     for suite in suites {
         match Frozen::build(&suite.contract) {
             Ok(frozen) => {
                 for scenario in &suite.scenarios {
-                    told.extend(frozen.check_scenario(scenario).into_iter().map(WorldFault::into));
+                    told.extend(scenario.warnings.iter().cloned());
+                    told.extend(frozen.check_scenario(scenario).into_iter().map(diagnostic));
                 }
                 opened.push((suite, frozen));
             }
-            Err(faults) => told.extend(faults.into_iter().map(WorldFault::into)),
+            Err(faults) => told.extend(faults.into_iter().map(diagnostic)),
         }
     }
     if told.iter().any(|fault| fault.severity == Severity::Error) {
@@ -36,6 +35,19 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<(Suite, Frozen)>, Told> {
         )));
     }
     Ok(opened)
+}
+
+fn diagnostic(fault: WorldFault) -> Diagnostic {
+    let text = std::fs::read_to_string(&fault.path).unwrap_or_default();
+    Diagnostic {
+        file: fault.path,
+        pos: fault.pos,
+        severity: Severity::Error,
+        code: "world",
+        what: fault.what,
+        help: fault.help,
+        text: text.into(),
+    }
 }
 
 fn say(faults: &[Diagnostic]) {

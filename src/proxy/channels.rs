@@ -23,7 +23,7 @@ use crate::scenario::{BudgetFrom, Contract, LaneSpec, Scenario, UpstreamKind, Wo
 use crate::world::World;
 
 /// The secrets of a trial's channels, made before its record, so that the record can redact them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tokens {
     workers: BTreeMap<WorkerId, Token>,
     shared: Option<Token>,

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use super::keys::VerifyingKey;
 use super::read::read;
 use super::run_file::{PlannedTrial, RunFile, RunFileError, TrialState, trial_file};
-use super::verify::{Anchor, Broken, Flaw, Options, VerifyError, Vouched, verify};
+use super::verify::verify;
+use super::vouch::{Anchor, Broken, Flaw, Options, VerifyError, Vouched};
 use crate::journal::TrialRow;
 
 /// What was found in a run's folder.

@@ -10,6 +10,7 @@ mod run_file;
 mod schema;
 mod seal;
 mod verify;
+mod vouch;
 
 pub use folder::{FolderError, FolderReport, Standing, verify_dir};
 pub use keys::{KeyError, SigningKey, VerifyingKey, keygen};
@@ -20,7 +21,8 @@ pub use run_file::{
 };
 pub use schema::schema;
 pub use seal::{SealError, Sealed, seal};
-pub use verify::{Anchor, Broken, Flaw, Options, VerifyError, Vouched, verify};
+pub use verify::verify;
+pub use vouch::{Anchor, Broken, Flaw, Options, VerifyError, Vouched};
 
 #[cfg(test)]
 mod tests;

@@ -124,7 +124,7 @@ impl Launch<'_> {
         let mut why = String::new();
         let ready = tokio::select! {
             biased;
-            exit = running.exited() => Err(self.died(&running, exit)),
+            exit = running.exited() => Err(Self::died(&running, exit)),
             ready = tokio::time::timeout(within, probe.answered(&mut why)) => match ready {
                 Ok(()) => self.owned(&running, address.as_ref()),
                 Err(_) => Err(NotStarted::NotReady { within, why }),
@@ -188,8 +188,8 @@ impl Launch<'_> {
     }
 
     /// An app that dies because its port went to somebody else in the meantime did not fail: it had no chance.
-    fn died(&self, running: &Running, exit: Exit) -> NotStarted {
-        if running.port_in_use(self.app.listen) {
+    fn died(running: &Running, exit: Exit) -> NotStarted {
+        if is_strangers(running.port(), &running.members()) {
             return NotStarted::PortTaken(running.port());
         }
         NotStarted::Exited(exit)

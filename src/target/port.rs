@@ -40,12 +40,6 @@ impl Port {
     pub(super) fn number(&self) -> u16 {
         self.0
     }
-
-    /// Whether somebody listens there now.
-    pub(super) fn in_use(&self, address: IpAddr) -> bool {
-        TcpListener::bind((address, self.0))
-            .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
-    }
 }
 
 impl Drop for Port {
@@ -60,7 +54,7 @@ impl Drop for Port {
 /// another network namespace).
 pub(super) fn is_strangers(port: u16, members: &[Pid]) -> bool {
     let listeners = listeners(port).unwrap_or_default();
-    if listeners.is_empty() || members.is_empty() {
+    if listeners.is_empty() {
         return false;
     }
     for member in members {

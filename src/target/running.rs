@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -165,11 +164,6 @@ impl Running {
     /// The port it was given.
     pub fn port(&self) -> u16 {
         self.port.number()
-    }
-
-    /// Whether somebody listens at its port now.
-    pub(super) fn port_in_use(&self, address: IpAddr) -> bool {
-        self.port.in_use(address)
     }
 
     /// The ids of its living processes.

@@ -2,9 +2,8 @@
 
 use crate::events;
 use crate::journal::{EventRow, FindingRow, Journal, JournalError, OutputRow, RowKind, SpanRow, TrialError};
-use crate::proxy::Channels;
 use crate::spans::{Received, Span, resource_to_json, scope_to_json, to_otlp_json};
-use crate::target::Stopped;
+use crate::target::{Process, Stopped};
 use crate::world::{World, WorldError};
 
 use super::not_written;
@@ -13,9 +12,7 @@ use super::stage::Stage;
 pub(super) struct Aftermath<'a> {
     pub(super) stage: &'a Stage,
     pub(super) journal: &'a Journal,
-    /// None where the contract has only upstreams.
-    pub(super) world: Option<&'a World>,
-    pub(super) channels: &'a Channels,
+    pub(super) world: &'a World,
     pub(super) received: Received,
     pub(super) stopped: Stopped,
     /// Whether the telemetry fell quiet.
@@ -29,7 +26,7 @@ impl Aftermath<'_> {
         self.findings().map_err(not_written)?;
         spans(self.journal, &self.received.spans).map_err(not_written)?;
         for event in events::read(&self.received.spans) {
-            self.put(&EventRow::from(event)).map_err(not_written)?;
+            self.put(&EventRow::from(&event)).map_err(not_written)?;
         }
         self.world()
     }
@@ -49,10 +46,10 @@ impl Aftermath<'_> {
     fn findings(&self) -> Result<(), JournalError> {
         let (stopped, received) = (&self.stopped, &self.received);
         for process in &stopped.outlived {
-            self.found("app_outlived", format!("{process} outlived the app or left its group; it was killed"))?;
+            self.found("app_outlived", format!("{} outlived the app or left its group, and was killed", named(process)))?;
         }
         for process in &stopped.left {
-            self.found("app_left_running", format!("{process} could not be ended"))?;
+            self.found("app_left_running", format!("{} could not be ended", named(process)))?;
         }
         if !stopped.gone() && stopped.left.is_empty() {
             self.found("app_left_running", "the app is not proven gone: its output is still held open".to_owned())?;
@@ -81,29 +78,30 @@ impl Aftermath<'_> {
             let detail = format!("{} spans came under no token or a dead one", received.foreign_spans);
             self.found("foreign_spans", detail)?;
         }
-        if let Some(error) = self.channels.trouble() {
-            self.found("record_incomplete", error)?;
+        if let Some(error) = self.journal.trouble() {
+            self.found("record_incomplete", format!("calls were refused: {error}"))?;
         }
         Ok(())
     }
 
     fn world(&self) -> Result<(), TrialError> {
-        let Some(world) = self.world else {
-            return Ok(());
-        };
         let failed = |error: WorldError| TrialError {
             code: "world_failed".to_owned(),
             message: error.to_string(),
             line: None,
         };
-        for table in world.tables().map_err(failed)? {
+        for table in self.world.tables().map_err(failed)? {
             self.put(&table).map_err(not_written)?;
         }
-        for change in world.changes().map_err(failed)? {
+        for change in self.world.changes().map_err(failed)? {
             self.put(&change).map_err(not_written)?;
         }
         Ok(())
     }
+}
+
+fn named(process: &Process) -> String {
+    format!("process {} ({})", process.pid, process.command)
 }
 
 /// Spans as received; a resource stands on the first span that has it, and is its number on the others.

@@ -158,12 +158,24 @@ async fn gather(stage: &Stage, planned: &Planned, opening: &Opening) -> Result<E
     for change in lane_changes(stage, &evidence) {
         let _ = journal.append(&change);
     }
-    let answers = grade::ask(&stage.contract, &planned.scenario, planned.values(), &evidence).await;
+    let answers = grade::ask(&planned.scenario, planned.values(), &evidence, &script_env(stage, planned)).await;
     for answer in answers {
         let _ = journal.append(&answer);
         evidence.answers.push(answer);
     }
     Ok(evidence)
+}
+
+/// The app's environment without its secrets.
+fn script_env(stage: &Stage, planned: &Planned) -> BTreeMap<String, String> {
+    let app = &stage.contract.app;
+    let passed = app.env_pass.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+    let path = std::env::var("PATH").map(|path| ("PATH".to_owned(), path));
+    let mut env: BTreeMap<_, _> = path.into_iter().chain(passed).collect();
+    env.extend(app.env.clone());
+    env.extend(planned.env());
+    env.retain(|name, _| !app.secrets.contains(name));
+    env
 }
 
 fn read_back(path: &Path) -> Result<Evidence, Unread> {

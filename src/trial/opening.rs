@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::journal::{FORMAT, Journal, JournalError, Redactor, RedactorError, StreamRedactor, TrialError, TrialRow};
 use crate::name::{Token, TrialId};
-use crate::proxy::{Backend, Channels, Tokens};
+use crate::proxy::{Channels, ChannelsSpec, Tokens};
 use crate::scenario::{Case, Scenario, Source, fill};
 use crate::spans::{Intake, SpanLimits};
 use crate::target::Filters;
-use crate::world::World;
+use crate::world::{World, WorldError};
 
 use super::stage::{Stage, digest};
 
@@ -95,8 +95,8 @@ impl Opening {
                 error,
             })?;
         }
-        let (tokens, spans) = (Tokens::mint(&stage.contract)?, Token::random()?);
-        let secret = tokens.iter().chain([&spans]).map(Token::expose);
+        let (tokens, spans) = (Tokens::new(&stage.contract)?, Token::random()?);
+        let secret = tokens.all().chain([&spans]).map(Token::expose);
         let secrets = secret.chain(stage.secrets.iter().map(String::as_str));
         let redactor = Arc::new(Redactor::new(stage.redaction.clone(), secrets)?);
         let limit = stage.contract.limits.record;
@@ -113,26 +113,44 @@ impl Opening {
         })
     }
 
-    /// The world of this trial, seeded; none where the contract has only upstreams.
-    pub(super) fn world(&self, stage: &Stage, planned: &Planned) -> Result<Option<Arc<World>>, TrialError> {
+    /// The world of this trial, seeded.
+    pub(super) fn world(&self, stage: &Stage, planned: &Planned) -> Result<Arc<World>, TrialError> {
         let world = stage.frozen.open(&planned.scenario.seed, planned.values(), planned.seed);
-        match world {
-            Ok(world) => Ok(Some(Arc::new(world))),
-            Err(error) => Err(TrialError {
-                code: error.code().to_owned(),
+        world.map(Arc::new).map_err(|error| {
+            let (code, line) = match &error {
+                WorldError::Seed { pos, .. } => ("seed_failed", Some(pos.line)),
+                WorldError::Failed(_) => ("world_failed", None),
+            };
+            TrialError {
+                code: code.to_owned(),
                 message: error.to_string(),
-                line: error.pos().map(|pos| pos.line),
-            }),
-        }
+                line,
+            }
+        })
     }
 
     pub(super) fn channels(
         &self,
         stage: &Stage,
         planned: &Planned,
-        world: Option<Arc<World>>,
+        world: Arc<World>,
     ) -> Result<Channels, TrialError> {
-        todo!()
+        let spec = ChannelsSpec {
+            trial: planned.id.clone(),
+            contract: &stage.contract,
+            scenario: Some(&planned.scenario),
+            tokens: self.tokens.clone(),
+            world: Some(world),
+            upstreams: BTreeMap::new(),
+            journal: self.journal.clone(),
+            clock: stage.clock,
+            seed: planned.seed,
+        };
+        Channels::open(&stage.door, spec).map_err(|error| TrialError {
+            code: "channels_failed".to_owned(),
+            message: error.to_string(),
+            line: None,
+        })
     }
 
     pub(super) fn intake(&self, stage: &Stage) -> Intake {
@@ -148,16 +166,20 @@ impl Opening {
 
     /// One filter per output stream, so that a secret split over two writes is still found.
     pub(super) fn filters(&self) -> Filters {
-        let redactor = Arc::clone(self.journal.redactor());
-        Arc::new(move || {
+        filters(Arc::clone(self.journal.redactor()))
+    }
+}
+
+/// Filters that redact by `redactor`.
+pub(super) fn filters(redactor: Arc<Redactor>) -> Filters {
+    Arc::new(move || {
             let mut stream = Some(StreamRedactor::new(Arc::clone(&redactor)));
             Box::new(move |piece: &[u8]| match (piece.is_empty(), &mut stream) {
                 (true, stream) => stream.take().map_or(Vec::new(), |s| s.finish().into_bytes()),
                 (false, Some(stream)) => stream.push(piece).into_bytes(),
                 (false, None) => Vec::new(),
             })
-        })
-    }
+    })
 }
 
 fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
@@ -176,8 +198,8 @@ fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
     };
     let contract_file = keep("contract", &contract.source);
     let scenario_file = keep("scenario", &planned.scenario.source);
-    for (role, source) in contract.files() {
-        keep(role, source);
+    for source in &contract.files {
+        keep("file", source);
     }
     TrialRow {
         format: FORMAT,

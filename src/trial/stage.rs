@@ -12,12 +12,15 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Clock;
-use crate::journal::RedactionKey;
-use crate::proxy::Door;
+use crate::journal::{Redactor, RedactorError, RedactionKey};
+use crate::proxy::{Door, LateCalls};
 use crate::record::SigningKey;
 use crate::scenario::{App, Contract};
 use crate::spans::Receiver;
+use crate::target::Filters;
 use crate::world::{Frozen, WorldFault};
+
+use super::opening::filters;
 
 /// Shared by all trials of one contract.
 pub struct Stage {
@@ -68,7 +71,7 @@ impl Stage {
         let listen = |error| StageError::Listen { address, error };
         Ok(Self {
             frozen: Frozen::build(&contract).map_err(StageError::World)?,
-            door: Door::bind(address, clock).map_err(listen)?,
+            door: Door::bind(address).map_err(listen)?,
             receiver: Receiver::bind(address, clock).map_err(listen)?,
             secrets: secrets(&contract.app),
             app_digest: app_digest(&contract.app),
@@ -80,9 +83,20 @@ impl Stage {
         })
     }
 
-    /// The door all channels are behind.
-    pub fn door(&self) -> &Door {
-        &self.door
+    /// Filters for the output of `setup`, by the contract's secrets.
+    pub fn filters(&self) -> Result<Filters, RedactorError> {
+        let redactor = Redactor::new(self.redaction.clone(), &self.secrets)?;
+        Ok(filters(Arc::new(redactor)))
+    }
+
+    /// Calls that came after their trial was sealed.
+    pub fn late_calls(&self) -> Vec<LateCalls> {
+        self.door.late_calls()
+    }
+
+    /// Keyed digests of tokens that opened nothing, and how often each was tried.
+    pub fn unknown_tokens(&self) -> BTreeMap<String, u64> {
+        self.door.unknown_tokens()
     }
 }
 

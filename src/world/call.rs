@@ -84,8 +84,8 @@ impl Frozen {
     pub fn open(&self, seed: &[Sql], case: &Case, random: u64) -> Result<World, WorldError> {
         let plan = &self.0;
         let failed = |e: rusqlite::Error| WorldError::Failed(e.to_string());
-        let mut link =
-            Link::open(&plan.image, plan.now.as_deref(), &plan.limits, random).map_err(failed)?;
+        let mut link = Link::open(&plan.image, plan.now.as_deref(), &plan.limits, Some(random))
+            .map_err(failed)?;
         let mut before = None;
         if !seed.is_empty() {
             let value = |name: &str| match name {

@@ -18,7 +18,7 @@ use crate::journal::ChangeRow;
 
 /// The changed tables, each with its rows in the order of their keys.
 pub(super) fn between(plan: &Plan, before: &[u8], after: &Connection) -> Result<Vec<ChangeRow>> {
-    let before = Link::open(before, plan.now.as_deref(), &plan.limits, 0)?;
+    let before = Link::open(before, plan.now.as_deref(), &plan.limits, None)?;
     let mut changes = Vec::new();
     for table in plan.tables.iter().filter(|table| !table.view) {
         changes.extend(of_table(table, &before.conn, after)?);

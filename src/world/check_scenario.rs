@@ -22,7 +22,7 @@ pub(super) fn check_scenario(plan: &Plan, scenario: &Scenario) -> Vec<WorldFault
             e.to_string(),
         )]
     };
-    let link = match Link::open(&plan.image, plan.now.as_deref(), &plan.limits, 0) {
+    let link = match Link::open(&plan.image, plan.now.as_deref(), &plan.limits, None) {
         Ok(link) => link,
         Err(e) => return trouble(e),
     };

@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::cell::{BadCell, Cell};
 use super::connection::Link;
 use super::guard::Policy;
-use super::statement::{NOW, bind};
+use super::statement::{CONSTANT, NOW, bind};
 use super::tables::{Table, quoted};
-use super::tokens::{Kind, tokens};
+use super::tokens::{Token, inconstant, tokens};
 use crate::journal::{AttemptRow, OutcomeRow, ReplyRow, TableRow, TurnRow};
 use crate::scenario::{Case, Limits, Pos, Sql};
 
@@ -98,13 +98,13 @@ impl ClosedTables {
     /// Makes the tables again from the rows of a record.
     pub fn new(evidence: &ClosedEvidence<'_>) -> Result<Self, ClosedError> {
         let sqlite = |e: rusqlite::Error| ClosedError::Sqlite(e.to_string());
-        let link = Link::open(&[], evidence.now, evidence.limits, 0).map_err(sqlite)?;
+        let link = Link::open(&[], evidence.now, evidence.limits, None).map_err(sqlite)?;
         // What the world let in is let in again: constraints were the trial's business.
         link.conn
             .execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; BEGIN")
             .map_err(sqlite)?;
         for table in evidence.tables {
-            refill(&link.conn, table)?;
+            refill(&link, table)?;
         }
         link.conn.execute_batch(EVIDENCE).map_err(sqlite)?;
         evidence_rows(&link.conn, evidence).map_err(sqlite)?;
@@ -166,9 +166,11 @@ fn one_cell(
 
 pub(super) const ONE_COLUMN: &str = "a check gives one column, with 0 or 1 in it";
 
-fn refill(conn: &Connection, table: &TableRow) -> Result<(), ClosedError> {
+fn refill(link: &Link, table: &TableRow) -> Result<(), ClosedError> {
     let sqlite = |e: rusqlite::Error| ClosedError::Sqlite(format!("{}: {e}", table.table));
-    conn.execute(&table.create, []).map_err(sqlite)?;
+    // A record is a file that anyone may have written: its statements may do what a schema file's may.
+    link.run(Policy::Schema, &table.create, |_| None)
+        .map_err(sqlite)?;
     if table.columns.is_empty() {
         return Ok(());
     }
@@ -179,7 +181,7 @@ fn refill(conn: &Connection, table: &TableRow) -> Result<(), ClosedError> {
         quoted(&table.table),
         columns.join(", ")
     );
-    let mut stmt = conn.prepare(&insert).map_err(sqlite)?;
+    let mut stmt = link.conn.prepare(&insert).map_err(sqlite)?;
     for row in &table.rows {
         if row.len() != columns.len() {
             return Err(ClosedError::Ragged(table.table.clone()));
@@ -242,30 +244,24 @@ fn word(value: &impl serde::Serialize) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Why a table of a schema could not be made again from a record, if it could not.
+/// Why a table or view of a schema could not be made again from a record, or not be read by checks, if so.
 pub(super) fn cannot_keep(table: &Table) -> Option<String> {
-    if NAMES
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case(&table.name))
-    {
+    let name = &table.name;
+    if NAMES.iter().any(|taken| taken.eq_ignore_ascii_case(name)) {
         return Some(format!(
-            "a table of the world may not be called {}: the evidence has one",
-            table.name
+            "a table of the world may not be called {name}: the evidence has one"
         ));
     }
+    if let Some(function) = inconstant(&table.create).filter(|_| table.view) {
+        return Some(format!("the view {name} calls {function}: {CONSTANT}"));
+    }
     let words = tokens(&table.create);
-    let contentless = words.windows(3).any(|three| {
-        three[0].text.eq_ignore_ascii_case("content")
-            && three[1].text == "="
-            && three[2].text == "''"
-    });
-    let is_virtual = words
-        .get(1)
-        .is_some_and(|word| word.kind == Kind::Word && word.text.eq_ignore_ascii_case("virtual"));
+    let is = |word: &Token<'_>, text: &str| word.text.eq_ignore_ascii_case(text);
+    let contentless = words
+        .windows(3)
+        .any(|three| is(&three[0], "content") && is(&three[1], "=") && is(&three[2], "''"));
+    let is_virtual = words.get(1).is_some_and(|word| is(word, "virtual"));
     (is_virtual && contentless).then(|| {
-        format!(
-            "{} keeps no content, so that a record could not keep it: leave out content=''",
-            table.name
-        )
+        format!("{name} keeps no content, so that a record could not keep it: leave out content=''")
     })
 }

@@ -20,8 +20,13 @@ const CACHED: usize = 256;
 const PAGE: u64 = 4096;
 
 impl Link {
-    /// A copy of `image`, or an empty database where the image is empty.
-    pub fn open(image: &[u8], now: Option<&str>, limits: &Limits, seed: u64) -> Result<Self> {
+    /// A copy of `image`, or an empty database where the image is empty. Without a seed nothing in it is random.
+    pub fn open(
+        image: &[u8],
+        now: Option<&str>,
+        limits: &Limits,
+        seed: Option<u64>,
+    ) -> Result<Self> {
         let mut conn = Connection::open_in_memory()?;
         conn.set_prepared_statement_cache_capacity(CACHED);
         let bounds = Bounds {
@@ -30,8 +35,11 @@ impl Link {
         };
         let guard = Guard::install(&mut conn, Clock::start(), bounds)?;
         // Before the image: its schema may call them.
-        let dice = Dice::new(seed);
-        functions::install_dice(&conn, &dice)?;
+        let dice = Dice::new(seed.unwrap_or_default());
+        match seed {
+            Some(_) => functions::install_dice(&conn, &dice)?,
+            None => functions::install_refusals(&conn)?,
+        }
         functions::install_time(&conn, now)?;
         if !image.is_empty() {
             conn.deserialize_read_exact(MAIN_DB, image, image.len(), false)?;

@@ -40,7 +40,7 @@ impl Frozen {
         let now = contract.world.now.as_deref();
         // Base rows may use `random()`: they are the same for every trial, so the seed is no trial's.
         let mut link =
-            Link::open(&[], now, &contract.limits, 0).map_err(|e| at_top(e.to_string()))?;
+            Link::open(&[], now, &contract.limits, Some(0)).map_err(|e| at_top(e.to_string()))?;
         let (tables, image) = if let Some(sqlite) = &contract.world.sqlite {
             let faults = fill(&mut link, &sqlite.schema, &sqlite.rows);
             if !faults.is_empty() {

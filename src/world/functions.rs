@@ -12,7 +12,8 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Error, Result, params_from_iter};
 
-use super::tokens::{DATE_FUNCTIONS, WALL_CLOCK, ZONED};
+use super::statement::CONSTANT;
+use super::tokens::{DATE_FUNCTIONS, INCONSTANT, WALL_CLOCK, ZONED};
 
 /// The randomness of one trial (SplitMix64). Copies share the state.
 #[derive(Clone, Debug)]
@@ -66,6 +67,17 @@ pub(super) fn install_dice(conn: &Connection, dice: &Dice) -> Result<()> {
         bytes.truncate(length);
         Ok(bytes)
     })
+}
+
+/// Puts refusals in the place of every function whose answer is not the same each time, however it is reached.
+pub(super) fn install_refusals(conn: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_INNOCUOUS;
+    for name in INCONSTANT {
+        conn.create_scalar_function(*name, -1, flags, move |_| -> Result<Value> {
+            Err(failure(format!("{name} is refused: {CONSTANT}")))
+        })?;
+    }
+    Ok(())
 }
 
 /// Puts the date functions and `CURRENT_…` on `conn`. Without `now`, or where `now` may not be read, they say so.

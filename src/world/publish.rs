@@ -116,3 +116,108 @@ fn operation(tool: &Tool, route: &Route) -> Value {
     operation["parameters"] = json!(parameters);
     operation
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::name::ToolName;
+    use crate::scenario::{Behaviour, Pos};
+
+    fn tool(
+        name: &str,
+        effect: Effect,
+        route: Option<(&str, &[Segment])>,
+        args: Option<Value>,
+    ) -> Tool {
+        Tool {
+            pos: Pos::default(),
+            name: ToolName::new(name),
+            description: (name != "ping").then(|| format!("To {name}.")),
+            route: route.map(|(method, path)| Route {
+                method: method.into(),
+                path: path.to_vec(),
+            }),
+            effect,
+            args: args.map(Arc::new),
+            behaviour: Behaviour::Upstream {
+                name: "u".into(),
+                tool: None,
+            },
+        }
+    }
+
+    fn tools() -> Vec<Tool> {
+        let literal = |text: &str| Segment::Literal(text.into());
+        let variable = |name: &str| Segment::Variable(name.into());
+        let order = json!({ "type": "object", "properties": { "id": { "type": "integer" }, "full": { "type": "boolean" } }, "required": ["id"] });
+        let note = json!({ "type": "object", "properties": { "id": { "type": "integer" }, "text": { "type": "string" } }, "required": ["id", "text"] });
+        vec![
+            tool(
+                "get",
+                Effect::Read,
+                Some(("GET", &[literal("orders"), variable("id")])),
+                Some(order),
+            ),
+            tool(
+                "note",
+                Effect::Write,
+                Some(("POST", &[literal("orders"), variable("id")])),
+                Some(note),
+            ),
+            tool("ping", Effect::Net, Some(("GET", &[])), None),
+            tool("inner", Effect::Write, None, None),
+        ]
+    }
+
+    #[test]
+    fn openapi_tells_path_query_and_body_apart() {
+        let document = openapi("desk", &tools());
+        let paths = document["paths"].as_object().expect("paths");
+        assert_eq!(paths.keys().collect::<Vec<_>>(), ["/", "/orders/{id}"]);
+        let both = &paths["/orders/{id}"];
+        assert_eq!(
+            both["get"]["parameters"],
+            json!([
+                { "name": "id", "in": "path", "required": true, "schema": { "type": "integer" } },
+                { "name": "full", "in": "query", "required": false, "schema": { "type": "boolean" } },
+            ])
+        );
+        assert_eq!(both["get"].get("requestBody"), None);
+        assert_eq!(
+            both["post"]["requestBody"],
+            json!({ "required": true, "content": { "application/json": { "schema": {
+                "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"],
+            } } } })
+        );
+        assert_eq!(both["post"]["operationId"], "note");
+        assert_eq!(both["post"]["description"], "To note.");
+        assert_eq!(paths["/"]["get"]["parameters"], json!([]));
+    }
+
+    #[test]
+    fn mcp_lists_every_tool_with_an_object_schema() {
+        let list = mcp_tools(&tools());
+        let by_name: BTreeMap<&str, &Value> = list
+            .iter()
+            .map(|tool| (tool["name"].as_str().unwrap_or_default(), tool))
+            .collect();
+        assert_eq!(
+            by_name.keys().copied().collect::<Vec<_>>(),
+            ["get", "inner", "note", "ping"]
+        );
+        assert_eq!(by_name["inner"]["inputSchema"], json!({ "type": "object" }));
+        assert_eq!(by_name["get"]["inputSchema"]["required"], json!(["id"]));
+        assert_eq!(
+            by_name["get"]["annotations"],
+            json!({ "readOnlyHint": true, "openWorldHint": false })
+        );
+        assert_eq!(
+            by_name["ping"]["annotations"],
+            json!({ "readOnlyHint": false, "openWorldHint": true })
+        );
+        assert_eq!(by_name["ping"].get("description"), None);
+    }
+}

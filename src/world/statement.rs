@@ -10,11 +10,14 @@ use super::cell::Cell;
 use super::connection::Link;
 use super::fault::WorldFault;
 use super::guard::{Guard, Policy};
-use super::tokens::wall_clock;
+use super::tokens::{current_time, inconstant, wall_clock};
 use crate::scenario::Sql;
 
 /// The parameter that gives the world's time.
 pub(super) const NOW: &str = "now";
+
+/// What a check's functions must do.
+pub(super) const CONSTANT: &str = "a check must give the same answer whenever it is asked";
 
 /// What stands around a statement: where it may be used and which names it may bind.
 pub(super) struct Site<'a> {
@@ -45,10 +48,15 @@ impl Site<'_> {
 pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<String>, WorldFault> {
     let guard = &link.guard;
     let fault = |what: String| WorldFault::new(site.path, sql.pos, what);
-    if site.policy == Policy::Check || !site.has_now {
-        if let Some(call) = wall_clock(&sql.text) {
+    let checking = site.policy == Policy::Check;
+    if checking && let Some(name) = inconstant(&sql.text) {
+        return Err(fault(format!("{name} is refused: {CONSTANT}")));
+    }
+    if checking || !site.has_now {
+        let current = current_time(&sql.text).map(str::to_owned);
+        if let Some(clock) = current.or_else(|| wall_clock(&sql.text)) {
             return Err(
-                fault(format!("{call} reads the machine's clock or time zone")).help(
+                fault(format!("{clock} reads the machine's clock or time zone")).help(
                     if site.has_now {
                         "write :now, the world's time, in its place"
                     } else {

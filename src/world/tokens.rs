@@ -29,6 +29,13 @@ impl Token<'_> {
         self.kind == Kind::Symbol && self.text == symbol
     }
 
+    /// Whether it is one of these names, quoted or not.
+    fn is_name(&self, names: &[&str]) -> bool {
+        let bare = self.text.trim_matches(['"', '`', '[', ']']);
+        matches!(self.kind, Kind::Word | Kind::Quoted)
+            && names.iter().any(|name| name.eq_ignore_ascii_case(bare))
+    }
+
     fn is_text(&self, words: &[&str]) -> bool {
         self.kind == Kind::Text
             && words
@@ -112,6 +119,42 @@ pub(super) const WALL_CLOCK: &[&str] = &["now", "subsec", "subsecond"];
 /// Modifiers that mean the machine's time zone.
 pub(super) const ZONED: &[&str] = &["localtime", "utc"];
 
+/// Functions that may answer the same question differently: on another connection or version of SQLite, or each time.
+pub(super) const INCONSTANT: &[&str] = &[
+    "changes",
+    "last_insert_rowid",
+    "random",
+    "randomblob",
+    "sqlite_compileoption_get",
+    "sqlite_compileoption_used",
+    "sqlite_log",
+    "sqlite_offset",
+    "sqlite_source_id",
+    "sqlite_version",
+    "total_changes",
+];
+
+/// The time without a function.
+pub(super) const CURRENT: &[&str] = &["current_date", "current_time", "current_timestamp"];
+
+/// The first call, if any, of a function that gives no constant answer: its name as written.
+pub(super) fn inconstant(sql: &str) -> Option<&str> {
+    let tokens = tokens(sql);
+    let calls = tokens
+        .windows(2)
+        .filter(|pair| pair[1].is("(") && pair[0].is_name(INCONSTANT));
+    calls.map(|pair| pair[0].text).next()
+}
+
+/// The first use of the current time, date or timestamp, as written.
+pub(super) fn current_time(sql: &str) -> Option<&str> {
+    let is_current = |token: &Token<'_>| token.kind == Kind::Word && token.is_name(CURRENT);
+    tokens(sql)
+        .into_iter()
+        .find(is_current)
+        .map(|token| token.text)
+}
+
 /// The first call of a date function that plainly reads the wall clock or the machine's time zone: as written.
 ///
 /// Only literals are seen here. A value that turns out to be `now` when the statement runs is refused then, by the
@@ -119,13 +162,9 @@ pub(super) const ZONED: &[&str] = &["localtime", "utc"];
 pub(super) fn wall_clock(sql: &str) -> Option<String> {
     let tokens = tokens(sql);
     tokens.windows(2).enumerate().find_map(|(i, pair)| {
-        let name = pair[0].text.trim_matches(['"', '`', '[', ']']);
         let (_, positions) = DATE_FUNCTIONS
             .iter()
-            .find(|(function, _)| function.eq_ignore_ascii_case(name))?;
-        if !pair[1].is("(") || matches!(pair[0].kind, Kind::Text | Kind::Symbol) {
-            return None;
-        }
+            .find(|(function, _)| pair[1].is("(") && pair[0].is_name(&[*function]))?;
         let arguments = arguments(&tokens[i + 2..]);
         let reads_clock = |at: usize| match arguments.get(at) {
             None => true,
@@ -169,4 +208,88 @@ fn call_text(sql: &str, from: &[Token<'_>], arguments: &[&[Token<'_>]]) -> Strin
         .and_then(|last| last.last())
         .map_or(from[1].at + 1, |token| token.at + token.text.len());
     format!("{})", &sql[start..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(sql: &str) -> Vec<&str> {
+        tokens(sql).iter().map(|token| token.text).collect()
+    }
+
+    #[test]
+    fn quotes_and_comments_hold_no_statement_ends() {
+        assert_eq!(
+            texts("SELECT 'a;''b', \"c;\"\"d\", [e;f], `g;` -- h;\n/* i; */;"),
+            [
+                "SELECT",
+                "'a;''b'",
+                ",",
+                "\"c;\"\"d\"",
+                ",",
+                "[e;f]",
+                ",",
+                "`g;`",
+                ";"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_never_closes_runs_to_the_end() {
+        for sql in ["'a;", "\"a;", "[a;", "/* a;", "-- a;"] {
+            assert!(tokens(sql).len() <= 1, "{sql}");
+        }
+    }
+
+    #[test]
+    fn only_calls_count_and_only_time_values_mean_the_clock() {
+        for (sql, call) in [
+            ("SELECT date('now')", Some("date('now')")),
+            (
+                "SELECT \"DATE\"('Now', '+1 day')",
+                Some("\"DATE\"('Now', '+1 day')"),
+            ),
+            ("SELECT datetime()", Some("datetime()")),
+            ("SELECT strftime('%s')", Some("strftime('%s')")),
+            (
+                "SELECT strftime('%s', 'subsec')",
+                Some("strftime('%s', 'subsec')"),
+            ),
+            ("SELECT timediff(a, 'now')", Some("timediff(a, 'now')")),
+            (
+                "SELECT date(f(1, (2)), 'utc')",
+                Some("date(f(1, (2)), 'utc')"),
+            ),
+            (
+                "SELECT strftime('now', a), date(a, 'subsec'), date FROM time",
+                None,
+            ),
+            ("SELECT 'date(''now'')' -- date('now')", None),
+            ("SELECT update_('now'), date(a || 'now')", None),
+        ] {
+            assert_eq!(wall_clock(sql).as_deref(), call, "{sql}");
+        }
+        assert_eq!(inconstant("SELECT [RANDOM] (), random"), Some("[RANDOM]"));
+        assert_eq!(inconstant("SELECT random, 'random()' FROM changes"), None);
+        assert_eq!(current_time("SELECT Current_Date"), Some("Current_Date"));
+        assert_eq!(
+            current_time("SELECT \"current_date\", 'current_date'"),
+            None
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn tokens_are_pieces_of_the_text_in_order(sql in "[a-zé'\"`\\[\\]*/;() \n-]{0,40}") {
+            let mut at = 0;
+            for token in tokens(&sql) {
+                proptest::prop_assert!(token.at >= at && !token.text.is_empty());
+                proptest::prop_assert_eq!(&sql[token.at..token.at + token.text.len()], token.text);
+                at = token.at + token.text.len();
+            }
+            let _ = wall_clock(&sql);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 """An app under trial for the tests of `target`: echoes what it is told, and misbehaves as its arguments and turns say.
 
 Arguments (any number): die, never, deaf, child, tidy, escape, daemon, flood, noise; `robbed:HOW:FILE`: the first time (FILE is not
-there yet) a stranger takes the port, and the app dies of it or stays.
+there yet) a stranger takes the port; the app dies of it, or stays while the stranger answers.
 Turns: `die`, `hang`, `half`, `status`, `garbage`, `long`; anything else is echoed.
 """
 
@@ -63,7 +63,7 @@ class Chat(BaseHTTPRequestHandler):
             return self.answer(b"<html>")
         if text == "long":
             return self.answer(b'{"reply": "' + b"x" * 100_000 + b'"}')
-        said = f"you said {text}"
+        said = "it is mine now" if "thief" in ways else f"you said {text}"
         if self.path == "/sse":
             pieces = [{"start": True}, {"delta": said[:4]}, {"delta": said[4:]}, {"end": True}]
             self.stream(json.dumps(piece) for piece in pieces)
@@ -84,7 +84,8 @@ class Chat(BaseHTTPRequestHandler):
 
 def robbed(how, file):
     env = {"PORT": os.environ["PORT"], "PATH": os.environ["PATH"]}
-    robber = f"'{sys.executable}' '{__file__}' & echo $! > '{file}'"
+    deeds = "thief never" if how == "die" else "thief"
+    robber = f"'{sys.executable}' '{__file__}' {deeds} & echo $! > '{file}'"
     subprocess.run(["setsid", "sh", "-c", robber], env=env, **QUIET)
     while True:
         try:

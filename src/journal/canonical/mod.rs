@@ -4,13 +4,15 @@
 //! deviation, on the safe side: an integer beyond ±2^53 is written as a decimal string, since RFC 8785 would round it
 //! to the nearest double and two different rows would get one form.
 
+mod body;
 mod check;
 mod order;
 mod serializer;
 mod write;
 
+pub use body::Body;
 pub use check::{Entries, NotCanonical, check};
-pub use write::{Body, CanonicalError, to_vec};
+pub use write::{CanonicalError, to_vec};
 
 /// How deep arrays and objects may nest.
 pub const DEPTH_LIMIT: usize = 128;

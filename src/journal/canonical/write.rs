@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::ops::Range;
 
 use serde::ser::{self, Serialize};
 
+use super::body::{Entry, comma};
 use super::order::escaped_keys;
 use super::{DEPTH_LIMIT, EXACT};
 use crate::journal::redact::{self, Redactor};
@@ -53,108 +53,20 @@ pub fn to_vec<T: Serialize + ?Sized>(
     Ok(writer.out)
 }
 
-/// One entry of an object in the buffer: `"key":value`.
-#[derive(Clone, Debug)]
-struct Entry {
-    key: Range<usize>,
-    end: usize,
-}
-
-/// An object's entries, redacted and in canonical form and order, before the fields of its place are known.
-#[derive(Debug)]
-pub struct Body {
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-}
-
-impl Body {
-    /// The entries of `row`, which must serialise as an object.
-    pub fn of<T: Serialize + ?Sized>(
-        row: &T,
-        redactor: Option<&Redactor>,
-    ) -> Result<Self, CanonicalError> {
-        let mut writer = Writer::new(redactor);
-        writer.keep_top = true;
-        row.serialize(&mut writer)?;
-        if writer.out.first() != Some(&b'{') {
-            return Err(CanonicalError::NoObject);
-        }
-        let bytes = writer.out;
-        let mut entries = writer.entries;
-        let order =
-            |a: &Entry, b: &Entry| escaped_keys(&bytes[a.key.clone()], &bytes[b.key.clone()]);
-        entries.sort_by(order);
-        if entries
-            .windows(2)
-            .any(|pair| order(&pair[0], &pair[1]).is_eq())
-        {
-            return Err(CanonicalError::DuplicateKey);
-        }
-        Ok(Self { bytes, entries })
-    }
-
-    /// Writes the object with `fields` among its entries and the entries `without` left out. A field is a plain
-    /// ASCII key and its value's canonical form; `fields` are sorted by key.
-    pub fn write(
-        &self,
-        fields: &[(&str, &[u8])],
-        without: &[&str],
-        out: &mut Vec<u8>,
-    ) -> Result<(), CanonicalError> {
-        out.push(b'{');
-        let first = out.len();
-        let mut fields = fields.iter().peekable();
-        for entry in &self.entries {
-            let key = &self.bytes[entry.key.clone()];
-            while let Some((name, value)) = fields.peek() {
-                match escaped_keys(name.as_bytes(), key) {
-                    std::cmp::Ordering::Less => put_field(out, first, name, value),
-                    std::cmp::Ordering::Equal => return Err(CanonicalError::DuplicateKey),
-                    std::cmp::Ordering::Greater => break,
-                }
-                fields.next();
-            }
-            if without.iter().all(|name| name.as_bytes() != key) {
-                comma(out, first);
-                out.extend_from_slice(&self.bytes[entry.key.start - 1..entry.end]);
-            }
-        }
-        for (name, value) in fields {
-            put_field(out, first, name, value);
-        }
-        out.push(b'}');
-        Ok(())
-    }
-}
-
-fn comma(out: &mut Vec<u8>, first: usize) {
-    if out.len() > first {
-        out.push(b',');
-    }
-}
-
-fn put_field(out: &mut Vec<u8>, first: usize, name: &str, value: &[u8]) {
-    comma(out, first);
-    out.push(b'"');
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"\":");
-    out.extend_from_slice(value);
-}
-
 pub(super) struct Writer<'r> {
-    out: Vec<u8>,
+    pub(super) out: Vec<u8>,
     /// Entries of all objects that are open, innermost last.
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     redactor: Option<&'r Redactor>,
     depth: usize,
     /// Inside the value of a field whose name says that it is secret.
     hiding: bool,
     /// Leave the entries of the outermost object in `entries`, unordered.
-    keep_top: bool,
+    pub(super) keep_top: bool,
 }
 
 impl<'r> Writer<'r> {
-    fn new(redactor: Option<&'r Redactor>) -> Self {
+    pub(super) fn new(redactor: Option<&'r Redactor>) -> Self {
         Self {
             out: Vec::with_capacity(1024),
             entries: Vec::with_capacity(32),

@@ -120,9 +120,58 @@ impl Schema {
             references: BTreeMap::new(),
         };
         compiling.node(root, "#")?;
-        Ok(Self {
+        let schema = Self {
             nodes: compiling.nodes,
-        })
+        };
+        match schema.turning_in_place() {
+            Some(at) => {
+                let names = compiling.references.iter();
+                let name = names
+                    .filter(|(_, index)| **index == at)
+                    .map(|(name, _)| name.as_str())
+                    .next();
+                Err(bad(
+                    name.unwrap_or("#"),
+                    "refers to itself without going deeper into the value",
+                ))
+            }
+            None => Ok(schema),
+        }
+    }
+
+    /// A schema that asks itself about the same value: no value would ever be through with it.
+    fn turning_in_place(&self) -> Option<usize> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Seen {
+            Not,
+            Entered,
+            Left,
+        }
+        let mut seen = vec![Seen::Not; self.nodes.len()];
+        for start in 0..self.nodes.len() {
+            let mut path = vec![(start, self.nodes[start].same_value())];
+            while let Some((node, children)) = path.last_mut() {
+                if seen[*node] == Seen::Left {
+                    path.pop();
+                    continue;
+                }
+                seen[*node] = Seen::Entered;
+                match children.pop() {
+                    Some(child) if seen[child] == Seen::Entered => return Some(child),
+                    Some(child) => path.push((child, self.nodes[child].same_value())),
+                    None => seen[*node] = Seen::Left,
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Node {
+    /// The schemas that this one holds the same value against.
+    fn same_value(&self) -> Vec<usize> {
+        let forms = self.any_of.iter().chain(&self.one_of).flatten();
+        self.all_of.iter().chain(forms).copied().collect()
     }
 }
 
