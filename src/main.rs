@@ -1,1 +1,5 @@
-fn main() {}
+//! Parse, run, exit code. Nothing is started before the verb is known.
+
+fn main() -> std::process::ExitCode {
+    mocktrial::cli::main()
+}

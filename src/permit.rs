@@ -86,35 +86,127 @@ pub struct BadGlob {
     pub why: String,
 }
 
+impl BadGlob {
+    fn new(layer: &str, pattern: &str, error: &globset::Error) -> Self {
+        Self {
+            layer: layer.to_owned(),
+            pattern: pattern.to_owned(),
+            why: error.kind().to_string(),
+        }
+    }
+}
+
+/// Names and globs of one list. Names are kept apart: most lists hold nothing else, and a lookup is cheaper than a match.
+#[derive(Clone, Debug, Default)]
+struct Patterns {
+    names: BTreeSet<String>,
+    globs: GlobSet,
+}
+
+impl Patterns {
+    fn compile(layer: &str, patterns: &BTreeSet<String>) -> Result<Self, BadGlob> {
+        let (globs, names): (Vec<_>, Vec<_>) = patterns
+            .iter()
+            .partition(|pattern| pattern.contains(['*', '?', '[', ']', '{', '}', '\\']));
+        let mut set = GlobSetBuilder::new();
+        for pattern in globs {
+            // A tool's name is no path: `*` crosses slashes, and a backslash only escapes.
+            let glob = GlobBuilder::new(pattern)
+                .literal_separator(false)
+                .backslash_escape(true)
+                .build()
+                .map_err(|e| BadGlob::new(layer, pattern, &e))?;
+            set.add(glob);
+        }
+        Ok(Self {
+            names: names.into_iter().cloned().collect(),
+            globs: set.build().map_err(|e| BadGlob::new(layer, "", &e))?,
+        })
+    }
+
+    fn hold(&self, tool: &ToolName) -> bool {
+        self.names.contains(tool.as_str())
+            || (!self.globs.is_empty() && self.globs.is_match(tool.as_str()))
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Layer {
     name: String,
     limits: Limits,
-    allowed: GlobSet,
-    denied: GlobSet,
+    /// `None`: everything.
+    allowed: Option<Patterns>,
+    denied: Patterns,
 }
 
-/// All layers of one channel, compiled.
+impl Layer {
+    /// What this layer has against the tool.
+    fn objection(&self, tool: &ToolName, effect: Effect) -> Option<&'static str> {
+        if self.allowed.as_ref().is_some_and(|list| !list.hold(tool)) {
+            Some("is not among the tools allowed")
+        } else if self.denied.hold(tool) {
+            Some("is denied")
+        } else if self.limits.deny_write && effect == Effect::Write {
+            Some("writes, and writing is denied")
+        } else if self.limits.deny_net && effect == Effect::Net {
+            Some("reaches out, and the net is denied")
+        } else {
+            None
+        }
+    }
+
+    fn takes_tools_away(&self) -> bool {
+        self.allowed.is_some()
+            || !self.limits.denied.is_empty()
+            || self.limits.deny_write
+            || self.limits.deny_net
+    }
+}
+
+/// The layers of one worker.
 #[derive(Clone, Debug)]
-pub struct Rules {
-    worker: Option<WorkerId>,
+struct Stack {
+    whom: String,
     layers: Vec<Layer>,
 }
 
+impl Stack {
+    fn objection(&self, tool: &ToolName, effect: Effect) -> Option<(&Layer, &'static str)> {
+        self.layers
+            .iter()
+            .find_map(|layer| Some((layer, layer.objection(tool, effect)?)))
+    }
+
+    fn max_calls(&self) -> Option<u64> {
+        self.layers.iter().filter_map(|l| l.limits.max_calls).min()
+    }
+
+    fn budget(&self) -> Option<Duration> {
+        self.layers.iter().filter_map(|l| l.limits.budget).min()
+    }
+}
+
+/// All layers of one channel, compiled: of its worker, or of every worker that may be calling on a shared one.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    worker: Option<WorkerId>,
+    stacks: Vec<Stack>,
+}
+
 impl Rules {
-    /// `worker` is null on a shared channel. A bad glob is an error, never a rule that matches nothing.
+    /// The rules of one worker. A bad glob is an error, never a rule that matches nothing.
     pub fn new(
-        worker: Option<WorkerId>,
+        worker: &WorkerId,
         layers: impl IntoIterator<Item = (String, Limits)>,
     ) -> Result<Self, BadGlob> {
         let layers = layers
             .into_iter()
             .map(|(name, limits)| {
                 let allowed = match &limits.allowed {
-                    AllowList::Everything => compile(&name, [])?,
-                    AllowList::Only(names) => compile(&name, names)?,
+                    AllowList::Everything => None,
+                    AllowList::Only(names) => Some(Patterns::compile(&name, names)?),
                 };
-                let denied = compile(&name, &limits.denied)?;
+                let denied = Patterns::compile(&name, &limits.denied)?;
                 Ok(Layer {
                     name,
                     limits,
@@ -123,96 +215,85 @@ impl Rules {
                 })
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { worker, layers })
+        Ok(Self {
+            worker: Some(worker.clone()),
+            stacks: vec![Stack {
+                whom: worker.to_string(),
+                layers,
+            }],
+        })
     }
 
-    /// Whose rules these are.
+    /// The union: what any of these workers may do. For a channel that cannot tell its workers apart, where what each
+    /// of them did is audited afterwards. Of none, it permits nothing.
+    pub fn any_of(rules: impl IntoIterator<Item = Self>) -> Self {
+        Self {
+            worker: None,
+            stacks: rules.into_iter().flat_map(|one| one.stacks).collect(),
+        }
+    }
+
+    /// Whose rules these are; null for a union.
     pub fn worker(&self) -> Option<&WorkerId> {
         self.worker.as_ref()
     }
 
-    /// Whether any layer names the tools allowed: a worker without a list is unlimited, and recorded so.
-    pub fn lists_tools(&self) -> bool {
-        self.layers
+    /// Whether a layer of every worker takes tools away, by list, denial or effect. Where none does, an action that
+    /// is no tool of the contract may pass.
+    pub fn limits_tools(&self) -> bool {
+        self.stacks
             .iter()
-            .any(|layer| layer.limits.allowed != AllowList::Everything)
+            .all(|stack| stack.layers.iter().any(Layer::takes_tools_away))
     }
 
-    /// The least of the layers' call counts.
+    /// The least of the layers' call counts; of a union their sum, where every worker has one.
     pub fn max_calls(&self) -> Option<u64> {
-        self.layers.iter().filter_map(|l| l.limits.max_calls).min()
-    }
-
-    /// The least of the layers' budgets.
-    pub fn budget(&self) -> Option<Duration> {
-        self.layers.iter().filter_map(|l| l.limits.budget).min()
+        self.stacks
+            .iter()
+            .map(Stack::max_calls)
+            .try_fold(0u64, |sum, max| Some(sum.saturating_add(max?)))
+            .filter(|_| !self.stacks.is_empty())
     }
 
     /// Whether the layers let this tool through, time and counts aside; else the first layer that does not.
     pub fn permits(&self, tool: &ToolName, effect: Effect) -> Result<(), Refusal> {
-        for layer in &self.layers {
-            let limits = &layer.limits;
-            let why = if limits.allowed != AllowList::Everything
-                && !layer.allowed.is_match(tool.as_str())
-            {
-                "is not among the tools allowed"
-            } else if layer.denied.is_match(tool.as_str()) {
-                "is denied"
-            } else if limits.deny_write && effect == Effect::Write {
-                "writes, and writing is denied"
-            } else if limits.deny_net && effect == Effect::Net {
-                "reaches out, and the net is denied"
-            } else {
-                continue;
-            };
-            let whom = self.whom();
-            return Err(Refusal {
-                code: RefusalCode::NotPermitted,
-                reason: format!("{tool} {why} for {whom} by the {}", layer.name),
-            });
+        self.budget_for(tool, effect).map(drop)
+    }
+
+    /// The longest budget among the workers that may use this tool: none where one of them has none.
+    fn budget_for(&self, tool: &ToolName, effect: Effect) -> Result<Option<Duration>, Refusal> {
+        let mut longest = None;
+        let mut objection = None;
+        for stack in &self.stacks {
+            match stack.objection(tool, effect) {
+                None => {
+                    let budget = stack.budget().unwrap_or(Duration::MAX);
+                    longest = longest.max(Some(budget));
+                }
+                Some(found) => objection = objection.or(Some((stack, found))),
+            }
         }
-        Ok(())
+        if let Some(budget) = longest {
+            return Ok(Some(budget).filter(|budget| *budget != Duration::MAX));
+        }
+        let reason = match objection {
+            Some((stack, (layer, why))) => {
+                format!("{tool} {why} for {} by the {}", stack.whom, layer.name)
+            }
+            None => format!("no worker of this channel may use {tool}"),
+        };
+        Err(Refusal {
+            code: RefusalCode::NotPermitted,
+            reason,
+        })
     }
 
     fn whom(&self) -> &str {
-        self.worker
-            .as_ref()
-            .map_or("any worker of this channel", WorkerId::as_str)
-    }
-
-    fn least(&self, what: impl Fn(&Limits) -> bool) -> &str {
-        self.layers
-            .iter()
-            .find(|layer| what(&layer.limits))
-            .map_or("contract", |layer| layer.name.as_str())
+        self.worker.as_ref().map_or(ANYONE, WorkerId::as_str)
     }
 }
 
-fn compile<'a>(
-    layer: &str,
-    patterns: impl IntoIterator<Item = &'a String>,
-) -> Result<GlobSet, BadGlob> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let bad = |e: globset::Error| BadGlob {
-            layer: layer.to_owned(),
-            pattern: pattern.clone(),
-            why: e.kind().to_string(),
-        };
-        // A tool's name is no path: `*` crosses slashes, and a backslash only escapes.
-        let glob = GlobBuilder::new(pattern)
-            .literal_separator(false)
-            .backslash_escape(true)
-            .build()
-            .map_err(bad)?;
-        set.add(glob);
-    }
-    set.build().map_err(|e| BadGlob {
-        layer: layer.to_owned(),
-        pattern: String::new(),
-        why: e.kind().to_string(),
-    })
-}
+const ANYONE: &str = "any worker of this channel";
 
 /// What was used up so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -234,7 +315,7 @@ pub struct Ask<'a> {
     pub at: Moment,
 }
 
-/// The right to one call of one tool. Only [`decide`] makes one; the world takes it by value.
+/// The right to one call. Only [`decide`] and [`decide_unmapped`] make one; the world takes it by value.
 #[derive(Debug)]
 #[must_use]
 pub struct Permit {
@@ -249,7 +330,7 @@ impl Permit {
         self.worker.as_ref()
     }
 
-    /// For which tool.
+    /// For which tool. The empty name, which is no tool's, where the action is not mapped.
     pub fn tool(&self) -> &ToolName {
         &self.tool
     }
@@ -262,11 +343,13 @@ impl Permit {
     /// The permit again, if its deadline has not passed meanwhile (a latency fault slept).
     pub fn still(self, at: Moment) -> Result<Self, Refusal> {
         match self.deadline {
-            Some(deadline) if at >= deadline => Err(deadline_passed(
-                self.worker
-                    .as_ref()
-                    .map_or("this channel", WorkerId::as_str),
-            )),
+            Some(deadline) if at >= deadline => {
+                let whom = self.worker.as_ref().map_or(ANYONE, WorkerId::as_str);
+                Err(Refusal {
+                    code: RefusalCode::DeadlinePassed,
+                    reason: format!("the deadline of {whom} has passed"),
+                })
+            }
             _ => Ok(self),
         }
     }
@@ -274,33 +357,54 @@ impl Permit {
 
 /// Whether `ask` may go on: permitted, then calls left, then deadline, so that the verdict does not hang on timing.
 pub fn decide(rules: &Rules, usage: Usage, ask: Ask<'_>) -> Result<Permit, Refusal> {
-    rules.permits(ask.tool, ask.effect)?;
+    let budget = rules.budget_for(ask.tool, ask.effect)?;
+    grant(rules, usage, ask.tool.clone(), budget, ask.at)
+}
+
+/// Whether an action that is no tool of the contract may go on: only where no layer takes tools away, since what it
+/// would do to the world is not known.
+pub fn decide_unmapped(rules: &Rules, usage: Usage, at: Moment) -> Result<Permit, Refusal> {
+    if rules.limits_tools() {
+        return Err(Refusal {
+            code: RefusalCode::UnknownAction,
+            reason: format!("no tool of the contract, and {} is limited", rules.whom()),
+        });
+    }
+    // Some worker here has no limits on tools; the longest budget of all stands for the one that calls.
+    let budget = rules
+        .stacks
+        .iter()
+        .map(|stack| stack.budget().unwrap_or(Duration::MAX))
+        .max()
+        .filter(|budget| *budget != Duration::MAX);
+    grant(rules, usage, ToolName::new(""), budget, at)
+}
+
+fn grant(
+    rules: &Rules,
+    usage: Usage,
+    tool: ToolName,
+    budget: Option<Duration>,
+    at: Moment,
+) -> Result<Permit, Refusal> {
     if let Some(max) = rules.max_calls()
         && usage.calls >= max
     {
-        let layer = rules.least(|limits| limits.max_calls == Some(max));
         return Err(Refusal {
             code: RefusalCode::CallsExhausted,
-            reason: format!("{} has made its {max} calls ({layer})", rules.whom()),
+            reason: format!("{} has made its {max} calls", rules.whom()),
         });
     }
-    let deadline = match (rules.budget(), usage.budget_start) {
+    let deadline = match (budget, usage.budget_start) {
         (Some(budget), Some(start)) => Some(start.plus(budget)),
         _ => None,
     };
     Permit {
         worker: rules.worker.clone(),
-        tool: ask.tool.clone(),
+        tool,
         deadline,
     }
-    .still(ask.at)
-}
-
-fn deadline_passed(whom: &str) -> Refusal {
-    Refusal {
-        code: RefusalCode::DeadlinePassed,
-        reason: format!("the deadline of {whom} has passed"),
-    }
+    .still(at)
 }
 
 /// A refusal: its code, and the reason for people.
@@ -348,3 +452,6 @@ impl RefusalCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

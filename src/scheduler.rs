@@ -1,1 +1,12 @@
-//! (Filled in by its owner.)
+//! Many trials: the plan, the pool that works it off, and what they come to together.
+//!
+//! The plan follows from the files alone and is the same on every machine. Trials share nothing that could carry
+//! evidence; the pool bounds how many are in flight, and with them the memory. A trial that waits costs no core.
+
+mod plan;
+mod pool;
+mod tally;
+
+pub use plan::{Plan, Selection, plan};
+pub use pool::{Done, Progress, Settings, run};
+pub use tally::{ScenarioTally, Tally, judge, scenarios};

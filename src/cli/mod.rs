@@ -1,1 +1,129 @@
-//! (Filled in by its owner.)
+//! The command line: one file per verb, and what all verbs share.
+//!
+//! A verb answers an [`Exit`] or a [`Told`]: what it could not do, said once, on standard error. No runtime, no TLS
+//! roots and no templates are loaded before the verb is known, so that `--version` costs what an empty program costs.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::verdict::Exit;
+
+//mod check;
+mod completions;
+mod events;
+//mod grade;
+mod keygen;
+//mod proxy;
+mod receive;
+mod report;
+mod reports;
+mod run;
+mod schema;
+mod show;
+mod suite;
+mod verify;
+
+/// Puts a multi-agent app on trial and says what each worker really did.
+#[derive(Parser)]
+#[command(name = "mocktrial", version, propagate_version = true, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 passed, 1 failed, 2 usage or file error, 3 nothing failed but something \
+required is unknown, 4 error of world, harness or check, 130 interrupted.";
+
+#[derive(Subcommand)]
+enum Verb {
+
+    //    Check(check::Args),
+    /// Run trials, and seal one record of each
+    Run(run::Args),
+    /// Tell one trial as a story
+    Show(show::Args),
+    /// Print a finished run again: to the terminal, or as JSON, Markdown, JUnit, SARIF or HTML
+    Report(report::Args),
+    /// Say whether records still hold
+    Verify(verify::Args),
+
+    //    Grade(grade::Args),
+    /// Turn spans into events
+    Events(events::Args),
+
+    //    Proxy(proxy::Args),
+    /// The span receiver alone
+    Receive(receive::Args),
+    /// Make an ed25519 key that seals can be signed with
+    Keygen(keygen::Args),
+    /// Print the JSON Schema of a file format
+    Schema(schema::Args),
+    /// Print a completion script
+    Completions(completions::Args),
+}
+
+/// A verb could not do its work; said on standard error.
+#[derive(Debug)]
+pub struct Told {
+    exit: Exit,
+    message: String,
+}
+
+impl Told {
+    /// A usage or file error: exit 2.
+    pub fn usage(message: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::Usage,
+            message: message.to_string(),
+        }
+    }
+
+    /// Trouble of ours or of the machine: exit 4.
+    pub fn trouble(message: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::Error,
+            message: message.to_string(),
+        }
+    }
+}
+
+/// Parses the command line, runs the verb and answers its exit code.
+pub fn main() -> ExitCode {
+    let verb = match Cli::try_parse() {
+        Ok(cli) => cli.verb,
+        Err(told) => {
+            let usage = told.use_stderr();
+            let _ = told.print();
+            return ExitCode::from(if usage { Exit::Usage.code() } else { 0 });
+        }
+    };
+    let done = match verb {
+        //        Verb::Check(args) => args.run(),
+        Verb::Run(args) => args.run(),
+        Verb::Show(args) => args.run(),
+        Verb::Report(args) => args.run(),
+        Verb::Verify(args) => args.run(),
+        //        Verb::Grade(args) => args.run(),
+        Verb::Events(args) => args.run(),
+        //        Verb::Proxy(args) => args.run(),
+        Verb::Receive(args) => args.run(),
+        Verb::Keygen(args) => args.run(),
+        Verb::Schema(args) => args.run(),
+        Verb::Completions(args) => args.run(&mut Cli::command()),
+    };
+    let exit = done.unwrap_or_else(|told| {
+        eprintln!("mocktrial: {}", told.message);
+        told.exit
+    });
+    ExitCode::from(exit.code())
+}
+
+/// A runtime for the verbs that wait for something.
+fn runtime() -> Result<tokio::runtime::Runtime, Told> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Told::trouble(format!("no runtime could be started: {e}")))
+}

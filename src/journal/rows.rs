@@ -241,7 +241,7 @@ pub struct EventRow {
 }
 
 /// `table`: one whole table of the world as the trial left it, so that closed checks can be evaluated again.
-#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TableRow {
     /// Its name.
     pub table: String,
@@ -255,7 +255,7 @@ pub struct TableRow {
 
 /// `change`: the rows of one table that came, went or changed, after the seed. Cells: null, JSON numbers (integers
 /// above 2^53 as `{"i":"…"}`), text, blobs as `{"b":"<base64>"}`.
-#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ChangeRow {
     /// The table.
     pub table: String,

@@ -1,1 +1,30 @@
-//! (Filled in by its owner.)
+//! Channels: one address per worker, and on it what the worker may do and nothing else.
+//!
+//! ```text
+//! Door ── one listener            Channels::open(door, spec) ── one trial's addresses
+//!  └─ registry: token -> channel -> lane
+//!      └─ http: route and arguments -> gate (the order of checks, attempt row) -> fault -> world or upstream -> outcome
+//! ```
+//!
+//! A channel is transparent for what is allowed and final for what is not. It concludes nothing: what happened is in
+//! the rows. Starting upstream services, MCP and A2A are rooms of their own.
+
+mod arguments;
+mod body;
+mod channel;
+mod channels;
+mod door;
+mod faults;
+mod gate;
+mod http;
+mod json;
+mod refusal;
+mod registry;
+mod routes;
+mod trace;
+
+pub use self::http::BadBase;
+pub use channel::LANE_HEADER;
+pub use channels::{Channels, ChannelsError, ChannelsSpec, Tokens, rules};
+pub use door::{Door, LateCalls};
+pub use refusal::REFUSAL_HEADER;

@@ -1,1 +1,28 @@
-//! (Filled in by its owner.)
+//! The sealed record of a trial: sealing it, reading it again, and whether it still holds.
+//!
+//! [`seal`] ends a journal, [`read()`] goes through a record row by row, [`verify()`] says what a record can be trusted
+//! for and what not, [`verify_dir`] whether a run's records are the ones its run file names. Nothing is graded here.
+
+mod folder;
+mod keys;
+mod read;
+mod run_file;
+mod schema;
+mod seal;
+mod verify;
+mod vouch;
+
+pub use folder::{FolderError, FolderReport, Standing, verify_dir};
+pub use keys::{KeyError, SigningKey, VerifyingKey, keygen};
+pub use read::{ReadError, Record, Row, read};
+pub use run_file::{
+    Host, LateCall, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, Tally, TrialState,
+    trial_file,
+};
+pub use schema::schema;
+pub use seal::{SealError, Sealed, seal};
+pub use verify::verify;
+pub use vouch::{Anchor, Broken, Flaw, Options, VerifyError, Vouched};
+
+#[cfg(test)]
+mod tests;

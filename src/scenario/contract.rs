@@ -58,6 +58,8 @@ pub struct Contract {
     pub model: ModelSpec,
     /// Bounds of a trial.
     pub limits: Limits,
+    /// Every other file it names, as read, in no order that matters: with `source`, all that a record needs.
+    pub files: Vec<Source>,
 }
 
 impl Contract {

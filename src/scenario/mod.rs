@@ -7,8 +7,20 @@
 
 mod check;
 mod contract;
+mod diagnostic;
+mod file;
+mod fill;
+mod load;
+mod names;
+mod read;
+mod schema;
 mod situation;
 
 pub use check::*;
 pub use contract::*;
+pub use diagnostic::{Diagnostic, Severity};
+pub use fill::{fill, fill_value};
+pub use load::{CONTRACT_FILE, SCENARIO_SUFFIX, load, load_contract};
+pub use read::{ReadFile, Reading, contract_from, read_contract, read_scenario, scenario_from};
+pub use schema::{SchemaKind, schema};
 pub use situation::*;

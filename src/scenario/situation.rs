@@ -195,4 +195,6 @@ pub struct Suite {
     pub contract: std::sync::Arc<Contract>,
     /// Sorted by name.
     pub scenarios: Vec<std::sync::Arc<Scenario>>,
+    /// What is hardly meant in their files, though none of it keeps them from being used.
+    pub warnings: Vec<super::Diagnostic>,
 }

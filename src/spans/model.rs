@@ -28,9 +28,10 @@ macro_rules! hex_shown {
 hex_shown!(TraceId, SpanId);
 
 /// An attribute's value (OTLP `AnyValue`).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum AttrValue {
     /// Nothing was set.
+    #[default]
     Empty,
     /// Text.
     Str(Arc<str>),
@@ -79,8 +80,19 @@ pub enum Status {
     Error,
 }
 
+impl Status {
+    /// OTLP `StatusCode`; a number it does not know reads as not set.
+    pub fn from_number(code: u64) -> Self {
+        match code {
+            1 => Self::Ok,
+            2 => Self::Error,
+            _ => Self::Unset,
+        }
+    }
+}
+
 /// A timed event of a span.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpanEvent {
     /// Its name.
     pub name: Arc<str>,
@@ -91,7 +103,7 @@ pub struct SpanEvent {
 }
 
 /// A link to another span.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Link {
     /// Its trace.
     pub trace_id: TraceId,
@@ -147,6 +159,31 @@ pub struct Span {
     pub scope: Arc<Scope>,
     /// Of which resource; shared by the spans of a batch.
     pub resource: Arc<Attributes>,
-    /// Whether something of it was cut at a bound.
+    /// Whether something of it was cut at a bound, or could not be read as sent and was left empty.
     pub cut: bool,
+}
+
+impl Span {
+    /// A span of nothing, for a decoder or a test to fill: ids are zero until then.
+    pub fn empty(scope: Arc<Scope>, resource: Arc<Attributes>) -> Self {
+        Self {
+            trace_id: TraceId::default(),
+            span_id: SpanId::default(),
+            parent: None,
+            name: Arc::default(),
+            kind: 0,
+            start: 0,
+            end: 0,
+            status: Status::Unset,
+            status_message: Arc::default(),
+            trace_state: Arc::default(),
+            flags: 0,
+            attributes: Attributes::default(),
+            events: Vec::new(),
+            links: Vec::new(),
+            scope,
+            resource,
+            cut: false,
+        }
+    }
 }

@@ -1,0 +1,304 @@
+//! `mocktrial run`: plan, run, report.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::reports::{Kept, Reports, Wanted};
+use super::{Told, runtime, suite};
+use crate::clock::Clock;
+use crate::journal::RedactionKey;
+use crate::record::{Host, PlannedTrial, RUN_FORMAT, RunFile, SigningKey, Tally, TrialState};
+use crate::report::term;
+use crate::scenario::Suite;
+use crate::scheduler::{self, Done, Plan, Progress, ScenarioTally, Selection, Settings};
+use crate::target;
+use crate::trial::{Finished, Planned, Stage};
+use crate::verdict::{Exit, Outcome};
+
+/// Run trials, and seal one record of each
+#[derive(clap::Args)]
+pub struct Args {
+    /// Scenario files, or folders that hold them
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Trials of each case, in place of the scenarios' own
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    trials: Option<u32>,
+    /// Trials in flight at once; one that waits costs no core
+    #[arg(short, long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: u16,
+    /// Only scenarios whose name holds this
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Begin no trial after one has failed
+    #[arg(long)]
+    fail_fast: bool,
+    /// Where records and the run file go [default: .mocktrial/RUN, with .mocktrial/latest]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Sign seals with the secret key in this file
+    #[arg(long, value_name = "FILE")]
+    sign_key: Option<PathBuf>,
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Result<Exit, Told> {
+        let suites: Vec<Suite> = suite::open(&self.paths)?.into_iter().map(|(suite, _)| suite).collect();
+        let sign = self.sign_key.as_deref().map(signing_key).transpose()?;
+        let selection = Selection {
+            filter: self.filter.clone(),
+            trials: self.trials,
+            seed: self.seed,
+        };
+        let plan = scheduler::plan(&suites, &selection);
+        if plan.trials.is_empty() {
+            let filter = self.filter.unwrap_or_default();
+            return Err(Told::usage(format!("no scenario's name holds `{filter}`; nothing was run")));
+        }
+        let clock = Clock::start();
+        let out = Out::make(self.out, clock)?;
+        let mut run = run_file(&out, &plan, clock);
+        run.write(&out.folder).map_err(Told::usage)?;
+        runtime()?.block_on(async {
+            let stages = stages(&suites, &out.folder, clock, sign).await?;
+            let settings = Settings {
+                jobs: self.jobs.into(),
+                fail_fast: self.fail_fast,
+                wind_down: CancellationToken::new(),
+                interrupt: CancellationToken::new(),
+            };
+            listen_for_interrupts(&settings);
+            let mut line = Line::new(plan.trials.len());
+            let done = scheduler::run(&stages, plan, &settings, &mut line).await;
+            line.clear();
+            let told = tell(&stages, &done, self.wanted)?;
+            let scenarios = scheduler::scenarios(&done);
+            conclude(&mut run, &done, &scenarios, &stages, clock);
+            run.write(&out.folder).map_err(Told::trouble)?;
+            term::totals(&mut anstream::stdout(), &told).map_err(Told::trouble)?;
+            Ok(exit(&done, &scenarios, &settings))
+        })
+    }
+}
+
+fn signing_key(path: &Path) -> Result<SigningKey, Told> {
+    let at = |error: &dyn std::fmt::Display| Told::usage(format!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| at(&error))?;
+    SigningKey::parse(text.trim()).map_err(|error| at(&error))
+}
+
+/// Where a run's files go.
+struct Out {
+    id: String,
+    folder: PathBuf,
+}
+
+impl Out {
+    /// A folder that holds no run yet.
+    fn make(wanted: Option<PathBuf>, clock: Clock) -> Result<Self, Told> {
+        let seconds = clock.unix_nanos(clock.now()) / 1_000_000_000;
+        let id = format!("{seconds}-{}", std::process::id());
+        let latest = wanted.is_none();
+        let folder = wanted.unwrap_or_else(|| Path::new(".mocktrial").join(&id));
+        let at = |error: &dyn std::fmt::Display| Told::usage(format!("{}: {error}", folder.display()));
+        if folder.join(crate::record::RUN_FILE).exists() {
+            return Err(at(&"a run is kept here already; name another folder with --out"));
+        }
+        std::fs::create_dir_all(&folder).map_err(|error| at(&error))?;
+        if latest {
+            let link = Path::new(".mocktrial/latest");
+            let _ = std::fs::remove_file(link);
+            // Only a convenience: a file system without links runs trials all the same.
+            let _ = std::os::unix::fs::symlink(&id, link);
+        }
+        Ok(Self { id, folder })
+    }
+}
+
+/// One stage per suite, its app set up.
+async fn stages(
+    suites: &[Suite],
+    out: &Path,
+    clock: Clock,
+    sign: Option<SigningKey>,
+) -> Result<Vec<Arc<Stage>>, Told> {
+    let key = RedactionKey::random().map_err(Told::trouble)?;
+    let mut stages = Vec::new();
+    for suite in suites {
+        let contract = Arc::clone(&suite.contract);
+        let stage = Stage::new(contract, out.to_owned(), clock, key.clone(), sign.clone()).map_err(Told::trouble)?;
+        target::setup(&suite.contract, &stage.filters().map_err(Told::trouble)?)
+            .await
+            .map_err(|error| Told::trouble(format!("{}: {error}", suite.contract.source.path.display())))?;
+        stages.push(Arc::new(stage));
+    }
+    Ok(stages)
+}
+
+/// The first Ctrl-C lets the trials in flight finish, the second ends them.
+fn listen_for_interrupts(settings: &Settings) {
+    let (wind_down, interrupt) = (settings.wind_down.clone(), settings.interrupt.clone());
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            eprintln!("interrupted: waiting for the trials in flight; again to end them now");
+            wind_down.cancel();
+        }
+        if tokio::signal::ctrl_c().await.is_ok() {
+            interrupt.cancel();
+        }
+    });
+}
+
+/// One line of progress on standard error, where that is a terminal.
+struct Line {
+    total: usize,
+    done: usize,
+    shown: bool,
+}
+
+impl Line {
+    fn new(total: usize) -> Self {
+        Self {
+            total,
+            done: 0,
+            shown: std::io::stderr().is_terminal(),
+        }
+    }
+
+    fn clear(&self) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+impl Progress for Line {
+    fn ended(&mut self, done: &Done) {
+        self.done += 1;
+        if self.shown {
+            let outcome = done.outcome().map_or("not run", Outcome::word);
+            eprint!("\r\x1b[K{}/{} {} {outcome}", self.done, self.total, done.planned.id);
+            let _ = std::io::stderr().flush();
+        }
+    }
+}
+
+/// Tells of every record in the plan's order, and writes the reports.
+fn tell(stages: &[Arc<Stage>], done: &[Done], wanted: Wanted) -> Result<crate::report::Totals, Told> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let mut reports = Reports::new(wanted, false);
+    let mut out = anstream::stdout();
+    for one in done {
+        let folder = &stages[one.suite].contract.folder;
+        let base = folder.strip_prefix(&here).unwrap_or(folder);
+        let tries = one.first.iter().map(|first| (first, false));
+        let tries = tries.chain(one.finished.iter().map(|finished| (finished, true)));
+        for (finished, counts) in tries {
+            let kept = Kept {
+                path: finished.path.clone(),
+                base: base.to_owned(),
+                counts,
+            };
+            reports.add(&kept, Some(&mut out))?;
+            let seal = finished.phases.iter().filter(|phase| counts && phase.name == "seal");
+            for phase in seal {
+                let micros = u64::try_from(phase.took.as_micros()).unwrap_or(u64::MAX);
+                reports.totals.spend(phase.name, micros);
+            }
+        }
+        if one.finished.is_none() {
+            writeln!(out, "{}: not run", one.planned.id).map_err(Told::trouble)?;
+        }
+    }
+    reports.write()?;
+    Ok(reports.totals)
+}
+
+fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
+    let trials = plan.trials.iter().map(|(_, planned)| (planned.id.to_string(), entry(planned, None)));
+    RunFile {
+        format: RUN_FORMAT,
+        id: out.id.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: Host::here(None),
+        started_at: clock.unix_nanos(clock.now()).to_string(),
+        ended_at: None,
+        resumed_at: Vec::new(),
+        trials: trials.collect(),
+        scenarios: Default::default(),
+        late_calls: Vec::new(),
+        unknown_tokens: Default::default(),
+    }
+}
+
+fn entry(planned: &Planned, finished: Option<&Finished>) -> PlannedTrial {
+    PlannedTrial {
+        scenario: planned.scenario.name.clone(),
+        case: planned.case,
+        number: planned.number,
+        retry_of: planned.retry_of.as_ref().map(ToString::to_string),
+        resumes: None,
+        state: match finished {
+            None => TrialState::Planned,
+            Some(finished) => match &finished.sealed {
+                Some(sealed) => TrialState::sealed(sealed, finished.end.outcome),
+                None => TrialState::Unsealed {
+                    why: finished.end.error.as_ref().map_or("unknown", |error| &error.code).to_owned(),
+                },
+            },
+        },
+    }
+}
+
+fn conclude(
+    run: &mut RunFile,
+    done: &[Done],
+    scenarios: &[ScenarioTally],
+    stages: &[Arc<Stage>],
+    clock: Clock,
+) {
+    for one in done {
+        if let (Some(first), Some(id)) = (&one.first, &one.planned.retry_of) {
+            let mut planned = one.planned.clone();
+            planned.retry_of = None;
+            run.trials.insert(id.to_string(), entry(&planned, Some(first)));
+        }
+        let id = one.planned.id.to_string();
+        run.trials.insert(id, entry(&one.planned, one.finished.as_ref()));
+    }
+    for scenario in scenarios {
+        let tally = &scenario.tally;
+        let counts = Tally {
+            verdict: scenario.outcome,
+            passed: tally.passed.into(),
+            failed: tally.failed.into(),
+            unknown: tally.unknown.into(),
+            error: tally.error.into(),
+        };
+        run.scenarios.insert(scenario.scenario.clone(), counts);
+    }
+    for stage in stages {
+        run.late_calls.extend(stage.late_calls());
+        run.unknown_tokens.extend(stage.unknown_tokens());
+    }
+    run.ended_at = Some(clock.unix_nanos(clock.now()).to_string());
+}
+
+fn exit(done: &[Done], scenarios: &[ScenarioTally], settings: &Settings) -> Exit {
+    let mut exit = scenarios.iter().map(|scenario| Exit::from(scenario.outcome)).fold(Exit::Passed, Exit::worse);
+    if done.iter().any(|one| one.outcome() == Some(Outcome::Error)) {
+        exit = exit.worse(Exit::Error);
+    }
+    if settings.wind_down.is_cancelled() && !settings.fail_fast || settings.interrupt.is_cancelled() {
+        exit = exit.worse(Exit::Interrupted);
+    }
+    exit
+}

@@ -1,0 +1,35 @@
+//! `mocktrial show RECORD`: one trial as a story.
+
+use std::path::PathBuf;
+
+use super::Told;
+use crate::report::{Story, json, show};
+use crate::verdict::Exit;
+
+/// Tell one trial as a story: turns, hand-offs, each worker's calls, refusals, changes, verdicts
+#[derive(clap::Args)]
+pub struct Args {
+    /// A record
+    #[arg(value_name = "RECORD")]
+    record: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// The contract's folder, for the names of scenario files
+    #[arg(long, value_name = "DIR", default_value = "")]
+    base: PathBuf,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Result<Exit, Told> {
+        let at = |error: &dyn std::fmt::Display| Told::usage(format!("{}: {error}", self.record.display()));
+        let story = Story::read(&self.record).map_err(|error| at(&error))?;
+        if self.json {
+            let report = json::TrialReport::from(&story);
+            println!("{}", serde_json::to_string_pretty(&report).map_err(Told::trouble)?);
+        } else {
+            show::trial(&mut anstream::stdout(), &story, &self.base).map_err(|error| at(&error))?;
+        }
+        Ok(Exit::Passed)
+    }
+}

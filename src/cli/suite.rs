@@ -1,0 +1,63 @@
+//! What the verbs that read scenarios share: loading, diagnosing, and freezing the world.
+
+use std::path::PathBuf;
+
+use super::Told;
+use crate::scenario::{Diagnostic, Severity, Suite, load};
+use crate::world::{Frozen, WorldFault};
+
+/// Loads the suites under `paths` and freezes their worlds. Every fault of every file is said, on standard error.
+pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<(Suite, Frozen)>, Told> {
+    let suites = load(paths).map_err(|faults| refuse(&faults))?;
+    let mut told = Vec::new();
+    let mut opened = Vec::new();
+    for suite in suites {
+        match Frozen::build(&suite.contract) {
+            Ok(frozen) => {
+                for scenario in &suite.scenarios {
+                    told.extend(scenario.warnings.iter().cloned());
+                    told.extend(frozen.check_scenario(scenario).into_iter().map(diagnostic));
+                }
+                opened.push((suite, frozen));
+            }
+            Err(faults) => told.extend(faults.into_iter().map(diagnostic)),
+        }
+    }
+    if told.iter().any(|fault| fault.severity == Severity::Error) {
+        return Err(refuse(&told));
+    }
+    say(&told);
+    if opened.iter().all(|(suite, _)| suite.scenarios.is_empty()) {
+        let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+        return Err(Told::usage(format!(
+            "no scenario under {}; scenarios are the files named *.scenario.yaml",
+            paths.join(", ")
+        )));
+    }
+    Ok(opened)
+}
+
+fn diagnostic(fault: WorldFault) -> Diagnostic {
+    let text = std::fs::read_to_string(&fault.path).unwrap_or_default();
+    Diagnostic {
+        file: fault.path,
+        pos: fault.pos,
+        severity: Severity::Error,
+        code: "world",
+        what: fault.what,
+        help: fault.help,
+        text: text.into(),
+    }
+}
+
+fn say(faults: &[Diagnostic]) {
+    for fault in faults {
+        anstream::eprintln!("{}", fault.render(true));
+    }
+}
+
+fn refuse(faults: &[Diagnostic]) -> Told {
+    say(faults);
+    let errors = faults.iter().filter(|fault| fault.severity == Severity::Error).count();
+    Told::usage(format!("{errors} error{} in the files; nothing was run", if errors == 1 { "" } else { "s" }))
+}

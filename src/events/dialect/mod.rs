@@ -1,0 +1,94 @@
+//! The dialects: how each framework and tracer writes agents, tools and hand-offs into spans.
+//!
+//! A dialect is a file here and a line in [`DIALECTS`]. It says what one span is and where names, arguments and ends
+//! stand; it concludes nothing from where spans stand to each other, except to join what a framework itself joins by
+//! an id.
+
+mod adk;
+mod convention;
+mod genai;
+mod logfire;
+mod openai_agents;
+mod openinference;
+mod traceai;
+mod traceloop;
+
+use std::sync::Arc;
+
+use super::forest::Forest;
+use super::role::Role;
+use crate::spans::{Scope, Span};
+
+/// One way of writing spans.
+pub(super) struct Dialect {
+    /// Beginnings of the names of its scopes.
+    scopes: &'static [&'static str],
+    /// Attributes that only this dialect writes, for spans of scopes nobody has listed.
+    marks: &'static [&'static str],
+    /// What one span is.
+    role: for<'a> fn(&'a Span) -> Role<'a>,
+    /// What the framework's own ids say across spans.
+    join: Option<fn(&mut Forest<'_>, tracer: u8)>,
+}
+
+/// All dialects; the first that fits a span reads it. Frameworks first, then tracers, then the bare convention.
+const DIALECTS: &[Dialect] = &[
+    adk::NATIVE,
+    adk::OPENINFERENCE,
+    adk::TRACEAI,
+    openai_agents::OPENINFERENCE,
+    openai_agents::TRACEAI,
+    openai_agents::OTEL,
+    openai_agents::LOGFIRE,
+    openinference::DIALECT,
+    traceai::DIALECT,
+    traceloop::DIALECT,
+    logfire::DIALECT,
+    genai::DIALECT,
+];
+
+/// What `span` is in the dialect `tracer`.
+pub(super) fn role(tracer: u8, span: &Span) -> Role<'_> {
+    DIALECTS.get(usize::from(tracer)).map_or(Role::Blank, |dialect| (dialect.role)(span))
+}
+
+/// Lets every dialect join what its ids join.
+pub(super) fn join(forest: &mut Forest<'_>) {
+    for (tracer, dialect) in DIALECTS.iter().enumerate() {
+        if let Some(join) = dialect.join {
+            join(forest, tracer as u8);
+        }
+    }
+}
+
+/// Finds the dialect of a span; remembers the last scope, since a batch shares one.
+#[derive(Default)]
+pub(super) struct Chooser {
+    last: Option<(Arc<Scope>, Option<u8>)>,
+}
+
+impl Chooser {
+    /// The dialect of `span`: by its scope, else by the attributes it carries, else the bare convention.
+    pub fn of(&mut self, span: &Span) -> u8 {
+        let known = match &self.last {
+            Some((scope, known)) if Arc::ptr_eq(scope, &span.scope) => *known,
+            _ => {
+                let known = by_scope(&span.scope.name);
+                self.last = Some((Arc::clone(&span.scope), known));
+                known
+            }
+        };
+        known.unwrap_or_else(|| by_marks(span))
+    }
+}
+
+fn by_scope(name: &str) -> Option<u8> {
+    let fits = |dialect: &Dialect| dialect.scopes.iter().any(|scope| name.starts_with(scope));
+    DIALECTS.iter().position(fits).map(|at| at as u8)
+}
+
+fn by_marks(span: &Span) -> u8 {
+    let carries = |mark: &&str| span.attributes.0.iter().any(|(key, _)| &**key == *mark);
+    let fits = |dialect: &Dialect| dialect.marks.iter().any(|mark| carries(mark));
+    DIALECTS.iter().position(fits).unwrap_or(DIALECTS.len() - 1) as u8
+}

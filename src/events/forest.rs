@@ -1,0 +1,187 @@
+//! Spans by their parents: what stands above what, however the spans came.
+//!
+//! A parent that never came, a cycle and a span that is its own parent are all one thing here: a missing link, never a
+//! root. Nothing recurses, so depth costs no stack, and every span is visited a bounded number of times.
+
+use std::collections::HashMap;
+
+use super::role::Role;
+use crate::spans::{Span, SpanId, TraceId};
+
+/// Index of a node in [`Forest::nodes`].
+pub(super) type Id = u32;
+
+/// Where the way up from a span leads first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Up {
+    /// The span has no parent.
+    Root,
+    /// Its parent is not here: it never came, or the way up is a circle.
+    Missing,
+    /// To this node.
+    Node(Id),
+}
+
+/// One span in its place.
+pub(super) struct Node<'a> {
+    /// The span.
+    pub span: &'a Span,
+    /// What it is.
+    pub role: Role<'a>,
+    /// Which dialect read it; spans of one dialect are one tracer's view.
+    pub tracer: u8,
+    /// Its parent.
+    pub parent: Up,
+    /// Nearest run or call above.
+    pub act: Up,
+    /// Nearest run, call or group above.
+    pub place: Up,
+    /// Nearest step above, with no run or call between.
+    pub step: Option<Id>,
+}
+
+/// All spans of one reading.
+pub(super) struct Forest<'a> {
+    /// In the order of `(trace, start, span id)`, whatever order the spans came in.
+    pub nodes: Vec<Node<'a>>,
+    /// Every node, each after its parent.
+    pub downward: Vec<Id>,
+    index: HashMap<(TraceId, SpanId), Id>,
+}
+
+impl<'a> Forest<'a> {
+    /// Places every span once. Of spans with one id, the last to end is kept: retries and split batches repeat spans.
+    pub fn new(spans: impl Iterator<Item = (&'a Span, Role<'a>, u8)>) -> Self {
+        let mut nodes: Vec<Node<'a>> = spans
+            .map(|(span, role, tracer)| Node {
+                span,
+                role,
+                tracer,
+                parent: Up::Root,
+                act: Up::Root,
+                place: Up::Root,
+                step: None,
+            })
+            .collect();
+        nodes.sort_by(|a, b| order(a.span).cmp(&order(b.span)).then_with(|| tie(b.span).cmp(&tie(a.span))));
+        let mut index = HashMap::with_capacity(nodes.len());
+        // Ids decide, not neighbours: a repeated span may carry another start.
+        let mut kept: Vec<Node<'a>> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let key = (node.span.trace_id, node.span.span_id);
+            if key.0 == TraceId::default() || key.1 == SpanId::default() {
+                kept.push(node);
+                continue;
+            }
+            match index.get(&key) {
+                None => {
+                    index.insert(key, kept.len() as Id);
+                    kept.push(node);
+                }
+                Some(&at) => {
+                    let first = &mut kept[at as usize];
+                    if tie(node.span) > tie(first.span) {
+                        *first = node;
+                    }
+                }
+            }
+        }
+        let mut forest = Self { nodes: kept, downward: Vec::new(), index };
+        forest.link();
+        forest
+    }
+
+    /// The node of a span.
+    pub fn find(&self, trace: TraceId, span: SpanId) -> Option<Id> {
+        self.index.get(&(trace, span)).copied()
+    }
+
+    /// The node at `id`.
+    pub fn node(&self, id: Id) -> &Node<'a> {
+        &self.nodes[id as usize]
+    }
+
+    /// Parents, and an order in which each parent stands before its children.
+    fn link(&mut self) {
+        for at in 0..self.nodes.len() {
+            let span = self.nodes[at].span;
+            self.nodes[at].parent = match span.parent {
+                None => Up::Root,
+                Some(parent) => self.find(span.trace_id, parent).map_or(Up::Missing, Up::Node),
+            };
+        }
+        let mut downward = Vec::with_capacity(self.nodes.len());
+        let mut state = vec![Seen::No; self.nodes.len()];
+        let mut way = Vec::new();
+        for start in 0..self.nodes.len() as Id {
+            let mut at = start;
+            loop {
+                match state[at as usize] {
+                    Seen::Done => break,
+                    Seen::OnTheWay => {
+                        // A circle: every span on it has a parent that leads nowhere.
+                        for &id in way.iter().rev() {
+                            self.nodes[id as usize].parent = Up::Missing;
+                            if id == at {
+                                break;
+                            }
+                        }
+                        break;
+                    }
+                    Seen::No => {
+                        state[at as usize] = Seen::OnTheWay;
+                        way.push(at);
+                        match self.nodes[at as usize].parent {
+                            Up::Node(parent) => at = parent,
+                            _ => break,
+                        }
+                    }
+                }
+            }
+            for id in way.drain(..).rev() {
+                state[id as usize] = Seen::Done;
+                downward.push(id);
+            }
+        }
+        self.downward = downward;
+    }
+
+    /// Finds the nearest run, call and group above every node, once roles are settled.
+    pub fn look_up(&mut self) {
+        for at in 0..self.downward.len() {
+            let id = self.downward[at];
+            let (act, place, step) = match self.node(id).parent {
+                Up::Node(parent) => {
+                    let above = self.node(parent);
+                    match above.role {
+                        Role::Run(_) | Role::Call(_) => (Up::Node(parent), Up::Node(parent), None),
+                        Role::Group(_) => (above.act, Up::Node(parent), above.step),
+                        Role::Step(_) => (above.act, above.place, Some(parent)),
+                        Role::Blank | Role::Pass(_) => (above.act, above.place, above.step),
+                    }
+                }
+                end => (end, end, None),
+            };
+            let node = &mut self.nodes[id as usize];
+            node.act = act;
+            node.place = place;
+            node.step = step;
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Seen {
+    No,
+    OnTheWay,
+    Done,
+}
+
+fn order(span: &Span) -> (TraceId, u64, SpanId) {
+    (span.trace_id, span.start, span.span_id)
+}
+
+/// Which of two spans with one id is kept: a choice that does not depend on which came first.
+fn tie(span: &Span) -> (u64, usize, u64, &str, Option<SpanId>) {
+    (span.end, span.attributes.0.len(), span.start, &span.name, span.parent)
+}

@@ -1,0 +1,118 @@
+//! Several tracers at once: one act that two of them report is one event.
+//!
+//! Two spans report one act if different dialects made them, they say the same thing (a run of the same agent, a call
+//! of the same tool) and they overlap in time within one process. The tracer whose view alone shows most is the
+//! authority: its span stays, the other's becomes a blank link, and lends the authority what it did not record. What
+//! only the other tracer saw stays.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::forest::{Forest, Id};
+use super::role::{Args, Role};
+use crate::spans::{Span, TraceId};
+
+/// One tracer's view of one trace.
+type View = (TraceId, u8);
+
+/// Blanks what a lesser tracer repeats. `shown` says how much one tracer's view alone shows.
+pub(super) fn fold(forest: &mut Forest<'_>, shown: impl Fn(u8) -> usize) {
+    let acts = acts(forest);
+    let tracers: BTreeSet<u8> = acts.values().flatten().map(|&id| forest.node(id).tracer).collect();
+    if tracers.len() < 2 {
+        return;
+    }
+    let mut rank: Option<HashMap<u8, usize>> = None;
+    let mut lesser: HashSet<View> = HashSet::new();
+    for ids in acts.values() {
+        for (one, other) in pairs(forest, ids) {
+            let rank = rank.get_or_insert_with(|| tracers.iter().map(|&tracer| (tracer, shown(tracer))).collect());
+            let standing = |id: Id| {
+                let tracer = forest.node(id).tracer;
+                (rank.get(&tracer).copied().unwrap_or(0), std::cmp::Reverse(tracer))
+            };
+            let (kept, blank) = if standing(one) >= standing(other) { (one, other) } else { (other, one) };
+            let repeated = &mut forest.nodes[blank as usize];
+            lesser.insert((repeated.span.trace_id, repeated.tracer));
+            let repeated = std::mem::take(&mut repeated.role);
+            lend(&mut forest.nodes[kept as usize].role, repeated);
+        }
+    }
+    // The lesser views' own places and passes of control repeat the authority's as well.
+    for node in &mut forest.nodes {
+        let repeats = matches!(node.role, Role::Group(_) | Role::Pass(_) | Role::Step(_));
+        if repeats && lesser.contains(&(node.span.trace_id, node.tracer)) {
+            node.role = Role::Blank;
+        }
+    }
+}
+
+/// Runs and calls by what they say, each list in order of start.
+fn acts(forest: &Forest<'_>) -> HashMap<(bool, Arc<str>), Vec<Id>> {
+    let mut acts: HashMap<(bool, Arc<str>), Vec<Id>> = HashMap::new();
+    for (id, node) in forest.nodes.iter().enumerate() {
+        let key = match &node.role {
+            Role::Run(run) => run.name.clone().map(|name| (true, name)),
+            Role::Call(call) if !call.far_side => call.tool.clone().map(|name| (false, name)),
+            _ => None,
+        };
+        if let Some(key) = key {
+            acts.entry(key).or_default().push(id as Id);
+        }
+    }
+    for ids in acts.values_mut() {
+        ids.sort_by_key(|&id| (forest.node(id).span.start, id));
+    }
+    acts
+}
+
+/// How many spans behind one are looked at for its twin.
+const WINDOW: usize = 64;
+
+/// Spans of two tracers that overlap, each in at most one pair per other tracer.
+fn pairs(forest: &Forest<'_>, ids: &[Id]) -> Vec<(Id, Id)> {
+    let mut found = Vec::new();
+    let mut taken: HashSet<(Id, u8)> = HashSet::new();
+    for (at, &one) in ids.iter().enumerate() {
+        let first = forest.node(one);
+        for &other in ids[at + 1..].iter().take(WINDOW) {
+            let second = forest.node(other);
+            if second.span.start > first.span.end {
+                break;
+            }
+            if first.tracer != second.tracer
+                && same_process(first.span, second.span)
+                && !taken.contains(&(one, second.tracer))
+                && !taken.contains(&(other, first.tracer))
+            {
+                taken.insert((one, second.tracer));
+                taken.insert((other, first.tracer));
+                found.push((one, other));
+            }
+        }
+    }
+    found
+}
+
+/// Whether nothing on record says that two spans came from different processes.
+fn same_process(one: &Span, other: &Span) -> bool {
+    one.trace_id == other.trace_id
+        || Arc::ptr_eq(&one.resource, &other.resource)
+        || ["process.pid", "host.name", "service.instance.id"].iter().all(|key| {
+            match (one.resource.get(key), other.resource.get(key)) {
+                (Some(a), Some(b)) => a == b,
+                _ => true,
+            }
+        })
+}
+
+/// What the authority did not record and the other tracer did.
+fn lend(kept: &mut Role<'_>, repeated: Role<'_>) {
+    let (Role::Call(kept), Role::Call(repeated)) = (kept, repeated) else { return };
+    if matches!(kept.arguments, Args::None) {
+        kept.arguments = match repeated.arguments.value() {
+            serde_json::Value::Null => Args::None,
+            value => Args::Data(value),
+        };
+    }
+}

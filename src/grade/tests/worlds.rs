@@ -1,0 +1,212 @@
+//! Replies and the world: closed evidence.
+
+use serde_json::{Value, json};
+
+use super::{evidence, not, said};
+use crate::grade::{Evidence, EvidenceBuilder};
+use crate::journal::ChangeRow;
+use crate::scenario::{CheckKind, ReplyCheck, ReplyTest, TableChange, Times, WhichTurn};
+
+fn reply(turn: WhichTurn, test: ReplyTest) -> CheckKind {
+    CheckKind::Reply(ReplyCheck { turn, test })
+}
+
+fn contains(text: &str) -> CheckKind {
+    reply(WhichTurn::Any, ReplyTest::Contains(text.to_owned()))
+}
+
+fn matches(pattern: &str) -> CheckKind {
+    reply(WhichTurn::Any, ReplyTest::Matches(pattern.to_owned()))
+}
+
+fn two() -> EvidenceBuilder {
+    evidence()
+        .turn("One.")
+        .reply("Your REFUND of 5990.")
+        .turn("Two.")
+        .reply("Bye.")
+}
+
+fn changes(rows: &[(&str, u64, u64, u64)]) -> Evidence {
+    let mut evidence = evidence().build();
+    evidence.changes = rows
+        .iter()
+        .map(|&(table, added, removed, changed)| ChangeRow {
+            table: table.to_owned(),
+            before: Vec::new(),
+            after: Vec::new(),
+            added,
+            removed,
+            changed,
+        })
+        .collect();
+    evidence
+}
+
+#[test]
+fn a_reply_is_looked_for_in_the_turns_asked_for() {
+    let at = |turn, text: &str| reply(turn, ReplyTest::Contains(text.to_owned()));
+    for (kind, expected) in [
+        (contains("refund"), "passed"),
+        (contains("never"), "failed"),
+        (not(contains("never")), "passed"),
+        (at(WhichTurn::Nth(1), "refund"), "passed"),
+        (at(WhichTurn::Nth(2), "refund"), "failed"),
+        (at(WhichTurn::Nth(3), "bye"), "failed"),
+        (at(WhichTurn::Last, "bye"), "passed"),
+        (at(WhichTurn::Last, "refund"), "failed"),
+        (contains("of ${cents}."), "passed"),
+        (matches("^Bye.$"), "passed"),
+        (matches("^bye"), "failed"),
+        (matches(r"\b${cents}\b"), "passed"),
+    ] {
+        let what = format!("{kind:?}");
+        assert_eq!(said(None, kind, two().build()), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_reply_cut_at_a_bound_may_go_on_to_say_it() {
+    let mut cut = two().build();
+    cut.replies[1].cut = true;
+    assert_eq!(
+        said(None, contains("never"), cut.clone()),
+        "unknown: record_incomplete"
+    );
+    assert_eq!(said(None, contains("refund"), cut), "passed");
+}
+
+#[test]
+fn json_in_a_reply_is_compared_by_value() {
+    let at = |pointer: &str, equals: Value| {
+        let pointer = pointer.to_owned();
+        reply(WhichTurn::Any, ReplyTest::Json { pointer, equals })
+    };
+    let seen = || {
+        evidence()
+            .turn("One.")
+            .reply(r#"{"a":[{"n":5990.0}]}"#)
+            .build()
+    };
+    assert_eq!(
+        said(None, at("/a/0/n", json!("${cents}")), seen()),
+        "passed"
+    );
+    assert_eq!(said(None, at("/a/0/n", json!(1)), seen()), "failed");
+    assert_eq!(said(None, at("/a/1/n", json!(null)), seen()), "failed");
+    assert_eq!(
+        said(None, at("/a/0", json!({"n": 5990, "more": 1})), seen()),
+        "failed"
+    );
+    assert_eq!(said(None, at("/a", json!(null)), two().build()), "failed");
+}
+
+#[test]
+fn an_app_in_trouble_fails_what_is_asked_of_its_replies_from_either_side() {
+    for code in ["app_exited", "turn_timed_out", "bad_reply"] {
+        let trouble = || two().finding(code).build();
+        assert_eq!(
+            said(None, contains("refund"), trouble()),
+            "failed",
+            "{code}"
+        );
+        assert_eq!(
+            said(None, not(contains("never")), trouble()),
+            "failed",
+            "{code}"
+        );
+    }
+    assert_eq!(
+        said(
+            None,
+            not(contains("never")),
+            two().finding("foreign_spans").build()
+        ),
+        "passed"
+    );
+}
+
+#[test]
+fn a_value_of_the_case_is_no_pattern() {
+    let scenario = super::scenario(vec![super::goal(
+        None,
+        crate::verdict::Gate::Required,
+        matches("^${name}$"),
+    )]);
+    let verdict = |name: &str, said: &str| {
+        let case = crate::scenario::Case::from([("name".to_owned(), json!(name))]);
+        let seen = evidence().turn("One.").reply(said).build();
+        let grades = crate::grade::grade(&super::contract(), &scenario, &case, &seen);
+        grades.verdicts[1].verdict.clone()
+    };
+    assert_eq!(verdict("a.c", "a.c"), "passed");
+    assert_eq!(verdict("a.c", "abc"), "failed");
+}
+
+#[test]
+fn the_change_of_the_world_is_what_is_asked_table_by_table() {
+    let none = Times {
+        min: 0,
+        max: Some(0),
+    };
+    let one = Times {
+        min: 1,
+        max: Some(1),
+    };
+    let asked = |added, removed, changed| {
+        CheckKind::Changed(vec![TableChange {
+            table: "refunds".to_owned(),
+            added,
+            removed,
+            changed,
+        }])
+    };
+    let verdict = |kind, rows: &[_]| said(None, kind, changes(rows));
+    assert_eq!(
+        verdict(asked(one, none, none), &[("refunds", 1, 0, 0)]),
+        "passed"
+    );
+    assert_eq!(
+        verdict(asked(one, none, none), &[("refunds", 1, 0, 1)]),
+        "failed"
+    );
+    assert_eq!(
+        verdict(asked(one, none, none), &[("refunds", 1, 1, 0)]),
+        "failed"
+    );
+    assert_eq!(
+        verdict(asked(one, none, none), &[("refunds", 2, 0, 0)]),
+        "failed"
+    );
+    assert_eq!(
+        verdict(asked(one, none, none), &[("orders", 1, 0, 0)]),
+        "failed"
+    );
+    assert_eq!(
+        verdict(asked(none, one, one), &[("refunds", 0, 1, 1)]),
+        "passed"
+    );
+    assert_eq!(verdict(asked(one, none, none), &[]), "failed");
+}
+
+#[test]
+fn a_table_without_a_change_did_not_change() {
+    let asked = || CheckKind::Unchanged(vec!["orders".to_owned(), "refunds".to_owned()]);
+    assert_eq!(said(None, asked(), changes(&[])), "passed");
+    assert_eq!(
+        said(None, asked(), changes(&[("other", 1, 0, 0)])),
+        "passed"
+    );
+    for one in [(1, 0, 0), (0, 1, 0), (0, 0, 1)] {
+        let rows = [("refunds", one.0, one.1, one.2)];
+        assert_eq!(said(None, asked(), changes(&rows)), "failed");
+    }
+}
+
+#[test]
+fn a_world_kept_from_the_app_for_want_of_a_log_shows_nothing() {
+    let mut seen = changes(&[]);
+    seen.findings = evidence().finding("log_unavailable").build().findings;
+    let asked = CheckKind::Unchanged(vec!["orders".to_owned()]);
+    assert_eq!(said(None, asked, seen), "unknown: record_incomplete");
+}

@@ -1,0 +1,246 @@
+//! `run.json`: what a run set out to do and what came of it, so that a trial that is missing is noticed.
+//!
+//! It is written whole or not at all: under a hidden name that no reader takes for a record, put on the disk, then
+//! renamed. A run that is killed leaves the file of its last write; the trials' own files say the rest.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::seal::Sealed;
+use crate::verdict::Outcome;
+
+/// Format version of the run file.
+pub const RUN_FORMAT: u32 = 1;
+
+/// The file's name in the run's folder.
+pub const RUN_FILE: &str = "run.json";
+
+/// The largest run file that is read, in bytes.
+const SIZE_LIMIT: u64 = 256 << 20;
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunFile {
+    /// Format version.
+    pub format: u32,
+    /// The run's id.
+    pub id: String,
+    /// Version of mocktrial.
+    pub version: String,
+    /// Operating system and processor, and the host's name where it is known.
+    pub host: Host,
+    /// Unix nanoseconds, decimal.
+    pub started_at: String,
+    /// Unix nanoseconds, decimal; null while it runs, and for good where it was killed.
+    pub ended_at: Option<String>,
+    /// When it was taken up again, if it was: Unix nanoseconds, decimal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed_at: Vec<String>,
+    /// Every trial that was planned, by id (`SCENARIO/CASE-NUMBER`, `-retry` where it is one).
+    pub trials: BTreeMap<String, PlannedTrial>,
+    /// What came of each scenario, by name.
+    pub scenarios: BTreeMap<String, Tally>,
+    /// Calls that came after their trial was sealed.
+    pub late_calls: Vec<LateCall>,
+    /// Tokens of no channel: keyed digest to how often it came.
+    pub unknown_tokens: BTreeMap<String, u64>,
+}
+
+/// Where a run took place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// e.g. `linux`.
+    pub os: String,
+    /// e.g. `x86_64`.
+    pub arch: String,
+    /// The host's name.
+    pub name: Option<String>,
+}
+
+impl Host {
+    /// This one; its name is the caller's to say.
+    pub fn here(name: Option<String>) -> Self {
+        Self {
+            os: std::env::consts::OS.to_owned(),
+            arch: std::env::consts::ARCH.to_owned(),
+            name,
+        }
+    }
+}
+
+/// One trial of the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedTrial {
+    /// Its scenario.
+    pub scenario: String,
+    /// Index of its case.
+    pub case: usize,
+    /// Repeat, from 1.
+    pub number: u32,
+    /// The id of the trial this one retries.
+    pub retry_of: Option<String>,
+    /// The id of the unsealed trial of an interrupted run that this one stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<String>,
+    /// How far it came.
+    pub state: TrialState,
+}
+
+/// How far a trial came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum TrialState {
+    /// Not begun, as far as was written down.
+    Planned,
+    /// Begun; its file may be sealed all the same when the run was killed.
+    Running,
+    /// Complete.
+    Sealed {
+        /// What it came to.
+        outcome: Outcome,
+        /// Rows, the seal included.
+        rows: u64,
+        /// The head of its chain, hex.
+        head: String,
+        /// The seal's own digest, hex.
+        seal: String,
+    },
+    /// Ended without a seal.
+    Unsealed {
+        /// e.g. `interrupted`.
+        why: String,
+    },
+}
+
+impl TrialState {
+    /// A sealed trial and what it came to.
+    pub fn sealed(sealed: &Sealed, outcome: Outcome) -> Self {
+        Self::Sealed {
+            outcome,
+            rows: sealed.rows,
+            head: sealed.head.clone(),
+            seal: sealed.seal.clone(),
+        }
+    }
+}
+
+/// What came of one scenario's trials.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tally {
+    /// The scenario's own, by its rule for repeats.
+    pub verdict: Outcome,
+    /// Trials that passed.
+    pub passed: u64,
+    /// Trials that failed.
+    pub failed: u64,
+    /// Trials of which nobody can say.
+    pub unknown: u64,
+    /// Trials that broke.
+    pub error: u64,
+}
+
+/// A call that came too late for its record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LateCall {
+    /// Id of the trial whose channel it came by.
+    pub trial: String,
+    /// Whose channel; null on a shared one.
+    pub worker: Option<String>,
+    /// The tool it asked for, where one could be named.
+    pub tool: Option<String>,
+    /// Unix nanoseconds, decimal.
+    pub at: String,
+}
+
+/// Why there is no run file to go by.
+#[derive(Debug, thiserror::Error)]
+pub enum RunFileError {
+    /// It could not be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is none.
+    #[error("{path} is no run file: {why}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+impl RunFile {
+    /// Reads the run file of a run's folder.
+    pub fn read(folder: &Path) -> Result<Self, RunFileError> {
+        let path = folder.join(RUN_FILE);
+        let io = |source| RunFileError::Io {
+            path: path.clone(),
+            source,
+        };
+        let malformed = |why: String| RunFileError::Malformed {
+            path: path.clone(),
+            why,
+        };
+        let mut text = Vec::new();
+        let file = File::open(&path).map_err(io)?;
+        file.take(SIZE_LIMIT + 1)
+            .read_to_end(&mut text)
+            .map_err(io)?;
+        if text.len() as u64 > SIZE_LIMIT {
+            return Err(malformed(format!("longer than {SIZE_LIMIT} bytes")));
+        }
+        let run: Self =
+            serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        if run.format != RUN_FORMAT {
+            return Err(malformed(format!(
+                "format {} is not known here",
+                run.format
+            )));
+        }
+        if let Some(id) = run.trials.keys().find(|id| trial_file(id).is_none()) {
+            return Err(malformed(format!("`{id}` is no trial's id")));
+        }
+        Ok(run)
+    }
+
+    /// Writes it into a run's folder, in place of the one before, and puts it on the disk.
+    pub fn write(&self, folder: &Path) -> Result<(), RunFileError> {
+        let path = folder.join(RUN_FILE);
+        let write = || -> io::Result<()> {
+            let mut file = tempfile::Builder::new()
+                .prefix(".run-")
+                .suffix(".tmp")
+                .permissions(Permissions::from_mode(0o644))
+                .tempfile_in(folder)?;
+            serde_json::to_writer_pretty(io::BufWriter::new(&mut file), self)?;
+            file.write_all(b"\n")?;
+            file.as_file().sync_all()?;
+            file.persist(&path)?;
+            // The rename is on the disk when its folder is.
+            File::open(folder)?.sync_all()
+        };
+        write().map_err(|source| RunFileError::Io {
+            path: path.clone(),
+            source,
+        })
+    }
+}
+
+/// The place of a trial's record in its run's folder; none where the id would lead elsewhere.
+pub fn trial_file(id: &str) -> Option<PathBuf> {
+    let file = Path::new("trials").join(format!("{id}.jsonl"));
+    let inside = file
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    (inside && !id.starts_with('/')).then_some(file)
+}

@@ -1,0 +1,172 @@
+//! One record, read for telling: its rows by what they are about.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::grade::{Action, Evidence, EvidenceError, Whose};
+use crate::journal::{EndRow, OutputRow, PhaseRow, TrialError, TrialRow, VerdictRow};
+use crate::name::TrialId;
+use crate::record::{self, ReadError, Row};
+use crate::verdict::{Gate, Outcome};
+
+/// One trial as its record tells it.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// What was pinned down beforehand.
+    pub trial: TrialRow,
+    /// What was seen.
+    pub evidence: Evidence,
+    /// What each goal came to.
+    pub verdicts: Vec<VerdictRow>,
+    /// The tails of the app's streams.
+    pub outputs: Vec<OutputRow>,
+    /// Where the time went.
+    pub phases: Vec<PhaseRow>,
+    /// What the trial came to; none where it was interrupted.
+    pub end: Option<EndRow>,
+    /// Whether the record ends with a seal. Whether the seal holds is `record::verify`'s to say.
+    pub sealed: bool,
+    /// First and last time on record: Unix nanoseconds of harness time.
+    pub span: (u64, u64),
+}
+
+/// Why there is no story.
+#[derive(Debug, thiserror::Error)]
+pub enum StoryError {
+    /// A row cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A row does not fit those before it.
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+    /// No `trial` row: this is no record.
+    #[error("there is no `trial` row")]
+    NoTrial,
+}
+
+impl Story {
+    /// Reads the record at `path`.
+    pub fn read(path: &Path) -> Result<Self, StoryError> {
+        Self::of(record::read(path)?)
+    }
+
+    /// Takes rows in the order of the record. Spans are passed over: their events are told.
+    pub fn of(rows: impl IntoIterator<Item = Result<Row, ReadError>>) -> Result<Self, StoryError> {
+        let mut seen = Vec::new();
+        let (mut trial, mut end) = (None, None);
+        let (mut verdicts, mut outputs, mut phases) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sealed = false;
+        let mut span = None;
+        for row in rows {
+            let row = row?;
+            let (first, _) = span.unwrap_or((row.at, row.at));
+            span = Some((first, row.at));
+            match row.kind.as_str() {
+                "span" => continue,
+                "trial" => trial = Some(row.parse()?),
+                "verdict" => verdicts.push(row.parse()?),
+                "output" => outputs.push(row.parse()?),
+                "phase" => phases.push(row.parse()?),
+                "end" => end = Some(row.parse()?),
+                "seal" => sealed = true,
+                _ => {}
+            }
+            seen.push(row);
+        }
+        let rows = seen.iter();
+        let rows = rows.map(|row| (row.seq, row.at, row.kind.as_str(), &row.body));
+        Ok(Self {
+            trial: trial.ok_or(StoryError::NoTrial)?,
+            evidence: Evidence::from_rows(rows)?,
+            verdicts,
+            outputs,
+            phases,
+            end,
+            sealed,
+            span: span.unwrap_or_default(),
+        })
+    }
+
+    /// `SCENARIO/CASE-NUMBER`.
+    pub fn id(&self) -> TrialId {
+        let trial = &self.trial;
+        let retry = trial.retry_of.is_some();
+        TrialId::new(&trial.scenario, trial.case, trial.number, retry)
+    }
+
+    /// What the trial came to. A record without an end is of an interrupted trial, which is an error.
+    pub fn outcome(&self) -> Outcome {
+        self.end.as_ref().map_or(Outcome::Error, |end| end.outcome)
+    }
+
+    /// Why it is an error.
+    pub fn error(&self) -> Option<TrialError> {
+        match &self.end {
+            Some(end) => end.error.clone(),
+            None => Some(TrialError {
+                code: "interrupted".to_owned(),
+                message: "the record has no end".to_owned(),
+                line: None,
+            }),
+        }
+    }
+
+    /// From the first row to the last.
+    pub fn took(&self) -> Duration {
+        self.since_start(self.span.1)
+    }
+
+    /// How long after the first row `at` is.
+    pub fn since_start(&self, at: u64) -> Duration {
+        Duration::from_nanos(at.saturating_sub(self.span.0))
+    }
+
+    /// Goals that did not pass.
+    pub fn open_goals(&self) -> impl Iterator<Item = &VerdictRow> {
+        self.verdicts.iter().filter(|row| row.verdict != "passed")
+    }
+
+    /// How many goals are unknown, those that never count aside.
+    pub fn unknown_goals(&self) -> u64 {
+        let rows = self.open_goals();
+        rows.filter(|row| row.verdict == "unknown" && row.gate != Gate::Report)
+            .count() as u64
+    }
+
+    /// The scenario's file as seen from `base`, the contract's folder.
+    pub fn scenario_file(&self, base: &Path) -> String {
+        base.join(&self.trial.scenario_file).display().to_string()
+    }
+
+    /// The ids of all workers, in the order of their names.
+    pub fn workers(&self) -> Vec<&str> {
+        let end = self.end.iter().flat_map(|end| end.workers.keys());
+        let mut workers: Vec<&str> = end.map(String::as_str).collect();
+        for action in &self.evidence.actions {
+            if let Whose::Worker(worker) | Whose::Disputed(worker, _) = action.whose() {
+                workers.push(worker);
+            }
+        }
+        workers.sort_unstable();
+        workers.dedup();
+        workers
+    }
+
+    /// The attempts that are this worker's, and those that may be: disputed ones are told with both.
+    pub fn calls<'a>(&'a self, worker: &'a str) -> impl Iterator<Item = &'a Action> {
+        self.evidence
+            .actions
+            .iter()
+            .filter(move |a| match a.whose() {
+                Whose::Worker(whose) => whose == worker,
+                Whose::Disputed(channel, claimed) => channel == worker || claimed == worker,
+                Whose::Nobody => false,
+            })
+    }
+
+    /// The attempts that nobody can be given.
+    pub fn nobodys_calls(&self) -> impl Iterator<Item = &Action> {
+        let actions = self.evidence.actions.iter();
+        actions.filter(|action| action.whose() == Whose::Nobody)
+    }
+}

@@ -1,0 +1,130 @@
+//! What all trials of one contract share: the frozen world, one door for the channels, one receiver for the spans.
+//!
+//! Everything that could carry something from one trial into another is made anew in each trial; what stands here is
+//! either read only or tells trials apart by their tokens.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::clock::Clock;
+use crate::journal::{Redactor, RedactorError, RedactionKey};
+use crate::proxy::{Door, LateCalls};
+use crate::record::SigningKey;
+use crate::scenario::{App, Contract};
+use crate::spans::Receiver;
+use crate::target::Filters;
+use crate::world::{Frozen, WorldFault};
+
+use super::opening::filters;
+
+/// Shared by all trials of one contract.
+pub struct Stage {
+    /// The app under test.
+    pub contract: Arc<Contract>,
+    /// Records go to `OUT/trials/…`.
+    pub out: PathBuf,
+    pub(super) frozen: Frozen,
+    pub(super) door: Door,
+    pub(super) receiver: Receiver,
+    pub(super) clock: Clock,
+    pub(super) redaction: RedactionKey,
+    pub(super) secrets: Vec<String>,
+    pub(super) app_digest: String,
+    pub(super) sign: Option<SigningKey>,
+}
+
+/// Why there is no stage.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// The contract's world is not one.
+    #[error("the world cannot be built")]
+    World(Vec<WorldFault>),
+    /// No address to listen on.
+    #[error("cannot listen on {address}: {error}; `app.listen` of the contract says where")]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// Why.
+        error: io::Error,
+    },
+    /// The system has no randomness to give.
+    #[error("no randomness: {0}")]
+    Random(getrandom::Error),
+}
+
+impl Stage {
+    /// Freezes the world and opens door and receiver. `redaction` is one for the whole run, so that the same secret
+    /// has the same marker in all its records.
+    pub fn new(
+        contract: Arc<Contract>,
+        out: PathBuf,
+        clock: Clock,
+        redaction: RedactionKey,
+        sign: Option<SigningKey>,
+    ) -> Result<Self, StageError> {
+        let address = SocketAddr::new(contract.app.listen, 0);
+        let listen = |error| StageError::Listen { address, error };
+        Ok(Self {
+            frozen: Frozen::build(&contract).map_err(StageError::World)?,
+            door: Door::bind(address).map_err(listen)?,
+            receiver: Receiver::bind(address, clock).map_err(listen)?,
+            secrets: secrets(&contract.app),
+            app_digest: app_digest(&contract.app),
+            contract,
+            out,
+            clock,
+            redaction,
+            sign,
+        })
+    }
+
+    /// Filters for the output of `setup`, by the contract's secrets.
+    pub fn filters(&self) -> Result<Filters, RedactorError> {
+        let redactor = Redactor::new(self.redaction.clone(), &self.secrets)?;
+        Ok(filters(Arc::new(redactor)))
+    }
+
+    /// Calls that came after their trial was sealed.
+    pub fn late_calls(&self) -> Vec<LateCalls> {
+        self.door.late_calls()
+    }
+
+    /// Keyed digests of tokens that opened nothing, and how often each was tried.
+    pub fn unknown_tokens(&self) -> BTreeMap<String, u64> {
+        self.door.unknown_tokens()
+    }
+}
+
+fn secrets(app: &App) -> Vec<String> {
+    app.secrets
+        .iter()
+        .filter_map(|name| app.env.get(name).cloned().or_else(|| std::env::var(name).ok()))
+        .filter(|value| !value.is_empty())
+        .collect()
+}
+
+/// `sha256:…` of any bytes.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut text = String::from("sha256:");
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// What identifies the app: its name, its command, and the files that the command names.
+fn app_digest(app: &App) -> String {
+    let mut parts = BTreeMap::new();
+    for word in &app.start {
+        if let Ok(bytes) = std::fs::read(app.cwd.join(word)) {
+            parts.insert(word.as_str(), digest(&bytes));
+        }
+    }
+    digest(format!("{:?}", (&app.name, &app.start, parts)).as_bytes())
+}

@@ -1,0 +1,133 @@
+//! One author's statement: prepared at load so that no trial meets a broken one, bound by name, run within bounds.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rusqlite::Statement;
+
+use super::answer;
+use super::cell::Cell;
+use super::connection::Link;
+use super::fault::WorldFault;
+use super::guard::{Guard, Policy};
+use super::tokens::{current_time, inconstant, wall_clock};
+use crate::scenario::Sql;
+
+/// The parameter that gives the world's time.
+pub(super) const NOW: &str = "now";
+
+/// What a check's functions must do.
+pub(super) const CONSTANT: &str = "a check must give the same answer whenever it is asked";
+
+/// What stands around a statement: where it may be used and which names it may bind.
+pub(super) struct Site<'a> {
+    /// The file it stands in.
+    pub path: &'a Path,
+    pub policy: Policy,
+    /// It may not write, whatever the policy; why not, for people.
+    pub read_only: Option<&'a str>,
+    /// The names it may bind; `None`: any.
+    pub names: Option<&'a BTreeSet<String>>,
+    /// What those names are called, for people.
+    pub named: &'a str,
+    /// Whether the world has a time.
+    pub has_now: bool,
+}
+
+impl Site<'_> {
+    /// Whether `:name` stands for something here.
+    pub fn may_bind(&self, name: &str) -> bool {
+        match name {
+            NOW => self.has_now,
+            _ => self.names.is_none_or(|names| names.contains(name)),
+        }
+    }
+}
+
+/// Prepares `sql`, and tells what is wrong with it or which columns it gives. Nothing is run.
+pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<String>, WorldFault> {
+    let guard = &link.guard;
+    let fault = |what: String| WorldFault::new(site.path, sql.pos, what);
+    let checking = site.policy == Policy::Check;
+    if checking && let Some(name) = inconstant(&sql.text) {
+        return Err(fault(format!("{name} is refused: {CONSTANT}")));
+    }
+    if checking || !site.has_now {
+        let current = current_time(&sql.text).map(str::to_owned);
+        if let Some(clock) = current.or_else(|| wall_clock(&sql.text)) {
+            return Err(
+                fault(format!("{clock} reads the machine's clock or time zone")).help(
+                    if site.has_now {
+                        "write :now, the world's time, in its place"
+                    } else {
+                        "give the world a time: `now` under `world` in the contract"
+                    },
+                ),
+            );
+        }
+    }
+    guard.begin();
+    let prepared = guard.under(site.policy, || link.conn.prepare(&sql.text));
+    let stmt = prepared.map_err(|e| explain(guard, &e, &fault))?;
+    if let Some(why) = site.read_only
+        && !stmt.readonly()
+    {
+        return Err(fault(format!("this statement writes, and {why}")));
+    }
+    for at in 1..=stmt.parameter_count() {
+        let Some(name) = named(&stmt, at) else {
+            let written = stmt.parameter_name(at).unwrap_or("?");
+            return Err(fault(format!("the parameter {written} has no name"))
+                .help("parameters are written :name"));
+        };
+        if !site.may_bind(name) {
+            return Err(match name {
+                NOW => fault("the world has no time for :now".to_owned())
+                    .help("write `now` under `world` in the contract"),
+                _ => fault(format!("the parameter :{name} is {}", site.named)),
+            });
+        }
+    }
+    Ok(answer::columns(&stmt)
+        .into_iter()
+        .map(|column| column.name)
+        .collect())
+}
+
+fn explain(
+    guard: &Guard,
+    error: &rusqlite::Error,
+    fault: &impl Fn(String) -> WorldFault,
+) -> WorldFault {
+    let what = guard.explain(error);
+    let quoted_text = what
+        .strip_prefix("no such column: \"")
+        .is_some_and(|rest| rest.contains("single-quotes"));
+    let fault = fault(what);
+    match error {
+        _ if quoted_text => {
+            fault.help("texts are written 'in single quotes', names in double quotes")
+        }
+        rusqlite::Error::MultipleStatement => {
+            fault.help("write one statement per entry of the list")
+        }
+        _ => fault,
+    }
+}
+
+/// The name of the parameter at `at`, if it is written `:name`.
+fn named<'s>(stmt: &'s Statement<'_>, at: usize) -> Option<&'s str> {
+    stmt.parameter_name(at)?.strip_prefix(':')
+}
+
+/// Binds every parameter to what `value` knows by its name; NULL to a name it does not know.
+pub(super) fn bind(
+    stmt: &mut Statement<'_>,
+    value: &impl Fn(&str) -> Option<Cell>,
+) -> rusqlite::Result<()> {
+    for at in 1..=stmt.parameter_count() {
+        let cell = named(stmt, at).and_then(value).unwrap_or(Cell::Null);
+        stmt.raw_bind_parameter(at, cell)?;
+    }
+    Ok(())
+}
