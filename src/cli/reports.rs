@@ -75,12 +75,12 @@ impl Reports {
         }
         if kept.counts {
             self.totals.add(&story);
+            self.summary.add(&story, &kept.base);
         }
         if self.wanted.annotations {
             annotations::trial(&mut std::io::stdout(), &story, &kept.base).map_err(|error| at(&error))?;
         }
         self.junit.add(&story, &kept.base);
-        self.summary.add(&story, &kept.base);
         self.sarif.add(&story, &kept.base);
         if let Some(trials) = &mut self.trials {
             trials.push((&story).into());

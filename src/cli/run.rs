@@ -17,6 +17,7 @@ use crate::scheduler::{self, Done, Plan, Progress, ScenarioTally, Selection, Set
 use crate::target;
 use crate::trial::{Finished, Planned, Stage};
 use crate::verdict::{Exit, Outcome};
+use crate::world::Frozen;
 
 /// Run trials, and seal one record of each
 #[derive(clap::Args)]
@@ -42,17 +43,17 @@ pub struct Args {
     /// Where records and the run file go [default: .mocktrial/RUN, with .mocktrial/latest]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Sign seals with the secret key in this file
-    #[arg(long, value_name = "FILE")]
-    sign_key: Option<PathBuf>,
+    /// Sign seals with the secret key in this file, or in the variable of `env:NAME`
+    #[arg(long, value_name = "FILE|env:NAME")]
+    sign_key: Option<String>,
     #[command(flatten)]
     wanted: Wanted,
 }
 
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
-        let suites: Vec<Suite> = suite::open(&self.paths)?.into_iter().map(|(suite, _)| suite).collect();
-        let sign = self.sign_key.as_deref().map(signing_key).transpose()?;
+        let (suites, worlds): (Vec<Suite>, Vec<Frozen>) = suite::open(&self.paths)?.into_iter().unzip();
+        let sign = self.sign_key.as_deref().map(SigningKey::load).transpose().map_err(Told::usage)?;
         let selection = Selection {
             filter: self.filter.clone(),
             trials: self.trials,
@@ -68,7 +69,7 @@ impl Args {
         let mut run = run_file(&out, &plan, clock);
         run.write(&out.folder).map_err(Told::usage)?;
         runtime()?.block_on(async {
-            let stages = stages(&suites, &out.folder, clock, sign).await?;
+            let stages = stages(&suites, worlds, &out.folder, clock, sign).await?;
             let settings = Settings {
                 jobs: self.jobs.into(),
                 fail_fast: self.fail_fast,
@@ -87,12 +88,6 @@ impl Args {
             Ok(exit(&done, &scenarios, &settings))
         })
     }
-}
-
-fn signing_key(path: &Path) -> Result<SigningKey, Told> {
-    let at = |error: &dyn std::fmt::Display| Told::usage(format!("{}: {error}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| at(&error))?;
-    SigningKey::parse(text.trim()).map_err(|error| at(&error))
 }
 
 /// Where a run's files go.
@@ -126,15 +121,16 @@ impl Out {
 /// One stage per suite, its app set up.
 async fn stages(
     suites: &[Suite],
+    worlds: Vec<Frozen>,
     out: &Path,
     clock: Clock,
     sign: Option<SigningKey>,
 ) -> Result<Vec<Arc<Stage>>, Told> {
     let key = RedactionKey::random().map_err(Told::trouble)?;
     let mut stages = Vec::new();
-    for suite in suites {
+    for (suite, world) in suites.iter().zip(worlds) {
         let contract = Arc::clone(&suite.contract);
-        let stage = Stage::new(contract, out.to_owned(), clock, key.clone(), sign.clone()).map_err(Told::trouble)?;
+        let stage = Stage::new(contract, world, out.to_owned(), clock, key.clone(), sign.clone()).map_err(Told::trouble)?;
         target::setup(&suite.contract, &stage.filters().map_err(Told::trouble)?)
             .await
             .map_err(|error| Told::trouble(format!("{}: {error}", suite.contract.source.path.display())))?;

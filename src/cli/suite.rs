@@ -16,11 +16,11 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<(Suite, Frozen)>, Told> {
             Ok(frozen) => {
                 told.extend(suite.warnings.iter().cloned());
                 for scenario in &suite.scenarios {
-                    told.extend(frozen.check_scenario(scenario).into_iter().map(diagnostic));
+                    told.extend(frozen.check_scenario(scenario).into_iter().map(WorldFault::into));
                 }
                 opened.push((suite, frozen));
             }
-            Err(faults) => told.extend(faults.into_iter().map(diagnostic)),
+            Err(faults) => told.extend(faults.into_iter().map(WorldFault::into)),
         }
     }
     if told.iter().any(|fault| fault.severity == Severity::Error) {
@@ -35,19 +35,6 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<(Suite, Frozen)>, Told> {
         )));
     }
     Ok(opened)
-}
-
-fn diagnostic(fault: WorldFault) -> Diagnostic {
-    let text = std::fs::read_to_string(&fault.path).unwrap_or_default();
-    Diagnostic {
-        file: fault.path,
-        pos: fault.pos,
-        severity: Severity::Error,
-        code: "world",
-        what: fault.what,
-        help: fault.help,
-        text: text.into(),
-    }
 }
 
 fn say(faults: &[Diagnostic]) {

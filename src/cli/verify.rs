@@ -46,8 +46,7 @@ impl Args {
 }
 
 fn key(given: &str) -> Result<VerifyingKey, Told> {
-    let text = std::fs::read_to_string(given).unwrap_or_else(|_| given.to_owned());
-    VerifyingKey::parse(text.trim()).map_err(|error| Told::usage(format!("--key: {error}")))
+    VerifyingKey::load(given).map_err(|error| Told::usage(format!("--key: {error}")))
 }
 
 fn folder(path: &Path, key: Option<&VerifyingKey>) -> Result<Exit, Told> {

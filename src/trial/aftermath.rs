@@ -79,7 +79,7 @@ impl Aftermath<'_> {
             self.found("foreign_spans", detail)?;
         }
         if let Some(error) = self.journal.trouble() {
-            self.found("record_incomplete", format!("calls were refused: {error}"))?;
+            self.found("log_unavailable", format!("calls were refused: {error}"))?;
         }
         Ok(())
     }

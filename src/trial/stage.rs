@@ -18,7 +18,7 @@ use crate::record::SigningKey;
 use crate::scenario::{App, Contract};
 use crate::spans::Receiver;
 use crate::target::Filters;
-use crate::world::{Frozen, WorldFault};
+use crate::world::Frozen;
 
 use super::opening::filters;
 
@@ -41,9 +41,6 @@ pub struct Stage {
 /// Why there is no stage.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
-    /// The contract's world is not one.
-    #[error("the world cannot be built")]
-    World(Vec<WorldFault>),
     /// No address to listen on.
     #[error("cannot listen on {address}: {error}; `app.listen` of the contract says where")]
     Listen {
@@ -58,10 +55,11 @@ pub enum StageError {
 }
 
 impl Stage {
-    /// Freezes the world and opens door and receiver. `redaction` is one for the whole run, so that the same secret
+    /// Opens door and receiver around the frozen world of `contract`. `redaction` is one for the whole run, so that the same secret
     /// has the same marker in all its records.
     pub fn new(
         contract: Arc<Contract>,
+        frozen: Frozen,
         out: PathBuf,
         clock: Clock,
         redaction: RedactionKey,
@@ -70,7 +68,7 @@ impl Stage {
         let address = SocketAddr::new(contract.app.listen, 0);
         let listen = |error| StageError::Listen { address, error };
         Ok(Self {
-            frozen: Frozen::build(&contract).map_err(StageError::World)?,
+            frozen,
             door: Door::bind(address).map_err(listen)?,
             receiver: Receiver::bind(address, clock).map_err(listen)?,
             secrets: secrets(&contract.app),
