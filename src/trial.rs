@@ -76,7 +76,9 @@ impl Trial<'_> {
     /// From the fresh world to what is left when the app is gone. An error is trouble of ours or of the machine.
     async fn conduct(&self, phases: &mut Phases) -> Result<(), TrialError> {
         let world = self.opening.world(self.stage, self.planned)?;
-        let channels = self.opening.channels(self.stage, self.planned, world.clone())?;
+        let channels = self
+            .opening
+            .channels(self.stage, self.planned, world.clone())?;
         let intake = self.opening.intake(self.stage);
         let mut app = self.start(&channels, &intake).await?;
         phases.end("start");
@@ -146,7 +148,9 @@ impl Trial<'_> {
             let reply = match app.turn(n, &text, &history, until).await {
                 Ok(reply) => reply,
                 Err(trouble) => {
-                    journal.append(&trouble_met(n, &trouble)).map_err(not_written)?;
+                    journal
+                        .append(&trouble_met(n, &trouble))
+                        .map_err(not_written)?;
                     return Ok(match trouble {
                         TurnTrouble::Exited(_) => App::Gone,
                         _ => App::Talking,

@@ -17,7 +17,9 @@ const RANKS: &[&[&str]] = &[
     &["scheduler"],
     &["cli"],
 ];
-const BANNED: &[&str] = &["utils", "util", "helpers", "common", "misc", "errors", "imp"];
+const BANNED: &[&str] = &[
+    "utils", "util", "helpers", "common", "misc", "errors", "imp",
+];
 const LONGEST: usize = 600;
 const MEDIAN: usize = 150;
 
@@ -133,7 +135,10 @@ fn files_are_small_and_named_for_what_they_hold() {
     let mut sizes: Vec<(usize, PathBuf)> = Vec::new();
     let mut faults = Vec::new();
     for file in files() {
-        let lines = fs::read_to_string(&file).expect("source text").lines().count();
+        let lines = fs::read_to_string(&file)
+            .expect("source text")
+            .lines()
+            .count();
         let names = file.strip_prefix(root()).expect("below src").components();
         for part in names {
             let part = part.as_os_str().to_string_lossy();
@@ -149,9 +154,15 @@ fn files_are_small_and_named_for_what_they_hold() {
     }
     sizes.sort();
     let median = sizes[sizes.len() / 2].0;
-    println!("{} files, median {median} lines, longest {}", sizes.len(), sizes[sizes.len() - 1].0);
+    println!(
+        "{} files, median {median} lines, longest {}",
+        sizes.len(),
+        sizes[sizes.len() - 1].0
+    );
     if median >= MEDIAN {
-        faults.push(format!("the median file has {median} lines, not under {MEDIAN}"));
+        faults.push(format!(
+            "the median file has {median} lines, not under {MEDIAN}"
+        ));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -166,8 +177,16 @@ fn a_newcomer_reads_four_files_and_under_600_lines() {
     let longest_map = files()
         .iter()
         .filter(|file| file.file_name().is_some_and(|name| name == "mod.rs"))
-        .filter(|file| file.strip_prefix(root()).is_ok_and(|f| f.components().count() == 2))
-        .map(|file| fs::read_to_string(file).expect("source text").lines().count())
+        .filter(|file| {
+            file.strip_prefix(root())
+                .is_ok_and(|f| f.components().count() == 2)
+        })
+        .map(|file| {
+            fs::read_to_string(file)
+                .expect("source text")
+                .lines()
+                .count()
+        })
         .max()
         .unwrap_or(0);
     assert!(way + longest_map < 600, "{way} + {longest_map} lines");

@@ -57,6 +57,10 @@ impl Args {
             }
         }
         let _ = out.flush();
-        Ok(if faults > 0 { Exit::Usage } else { Exit::Passed })
+        Ok(if faults > 0 {
+            Exit::Usage
+        } else {
+            Exit::Passed
+        })
     }
 }

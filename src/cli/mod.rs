@@ -38,7 +38,6 @@ required is unknown, 4 error of world, harness or check, 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Verb {
-
     //    Check(check::Args),
     /// Run trials, and seal one record of each
     Run(run::Args),

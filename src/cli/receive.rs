@@ -34,7 +34,11 @@ const LIMITS: SpanLimits = SpanLimits {
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
         let at = |error: std::io::Error| Told::usage(format!("{}: {error}", self.out.display()));
-        let file = File::options().append(true).create(true).open(&self.out).map_err(at)?;
+        let file = File::options()
+            .append(true)
+            .create(true)
+            .open(&self.out)
+            .map_err(at)?;
         runtime()?.block_on(async {
             let clock = Clock::start();
             let mut receivers = Vec::new();

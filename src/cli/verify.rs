@@ -40,7 +40,9 @@ impl Args {
                 println!("{}:{}: {}", self.path.display(), broken.row, broken.why);
                 Ok(Exit::Failed)
             }
-            Err(error @ VerifyError::Io(_)) => Err(Told::usage(format!("{}: {error}", self.path.display()))),
+            Err(error @ VerifyError::Io(_)) => {
+                Err(Told::usage(format!("{}: {error}", self.path.display())))
+            }
         }
     }
 }
@@ -57,5 +59,9 @@ fn folder(path: &Path, key: Option<&VerifyingKey>) -> Result<Exit, Told> {
     for added in &report.added {
         println!("{}: nobody planned this trial", added.display());
     }
-    Ok(if report.is_sound() { Exit::Passed } else { Exit::Failed })
+    Ok(if report.is_sound() {
+        Exit::Passed
+    } else {
+        Exit::Failed
+    })
 }

@@ -80,7 +80,11 @@ impl<'a> Forest<'a> {
                 adopted: None,
             })
             .collect();
-        nodes.sort_by(|a, b| order(a.span).cmp(&order(b.span)).then_with(|| tie(b.span).cmp(&tie(a.span))));
+        nodes.sort_by(|a, b| {
+            order(a.span)
+                .cmp(&order(b.span))
+                .then_with(|| tie(b.span).cmp(&tie(a.span)))
+        });
         let mut index = HashMap::with_capacity(nodes.len());
         // Ids decide, not neighbours: a repeated span may carry another start.
         let mut kept: Vec<Node<'a>> = Vec::with_capacity(nodes.len());
@@ -103,7 +107,12 @@ impl<'a> Forest<'a> {
                 }
             }
         }
-        let mut forest = Self { nodes: kept, downward: Vec::new(), passed: Vec::new(), index };
+        let mut forest = Self {
+            nodes: kept,
+            downward: Vec::new(),
+            passed: Vec::new(),
+            index,
+        };
         forest.find_parents();
         forest.order();
         forest
@@ -131,7 +140,9 @@ impl<'a> Forest<'a> {
             let span = self.nodes[at].span;
             self.nodes[at].parent = match span.parent {
                 None => Up::Root,
-                Some(parent) => self.find(span.trace_id, parent).map_or(Up::Missing, Up::Node),
+                Some(parent) => self
+                    .find(span.trace_id, parent)
+                    .map_or(Up::Missing, Up::Node),
             };
         }
     }
@@ -211,5 +222,11 @@ fn order(span: &Span) -> (TraceId, u64, SpanId) {
 
 /// Which of two spans with one id is kept: a choice that does not depend on which came first.
 fn tie(span: &Span) -> (u64, usize, u64, &str, Option<SpanId>) {
-    (span.end, span.attributes.0.len(), span.start, &span.name, span.parent)
+    (
+        span.end,
+        span.attributes.0.len(),
+        span.start,
+        &span.name,
+        span.parent,
+    )
 }

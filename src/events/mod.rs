@@ -29,7 +29,10 @@ pub fn read(spans: &[Span]) -> Vec<Event> {
         let mut alone = plant(spans, Some(tracer));
         alone.look_up();
         let events = structure::events(&alone);
-        events.iter().filter(|event| event.relationship == Relationship::Observed).count()
+        events
+            .iter()
+            .filter(|event| event.relationship == Relationship::Observed)
+            .count()
     });
     forest.look_up();
     structure::events(&forest)
@@ -41,7 +44,15 @@ fn plant(spans: &[Span], only: Option<u8>) -> Forest<'_> {
     let mut forest = Forest::new(spans.iter().map(|span| {
         let tracer = dialects.of(span);
         let reads = only.is_none_or(|only| only == tracer);
-        (span, if reads { dialect::role(tracer, span) } else { Role::Blank }, tracer)
+        (
+            span,
+            if reads {
+                dialect::role(tracer, span)
+            } else {
+                Role::Blank
+            },
+            tracer,
+        )
     }));
     dialect::join(&mut forest);
     forest.order();

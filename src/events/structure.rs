@@ -46,8 +46,12 @@ pub(super) struct Reading<'f, 'a> {
 
 /// The events of a forest whose roles are settled, in order of start.
 pub(super) fn events(forest: &Forest<'_>) -> Vec<Event> {
-    let mut reading =
-        Reading { forest, cause: HashMap::new(), drafts: Vec::new(), spent: HashMap::new() };
+    let mut reading = Reading {
+        forest,
+        cause: HashMap::new(),
+        drafts: Vec::new(),
+        spent: HashMap::new(),
+    };
     reading.passes();
     reading.causes();
     reading.calls();
@@ -69,9 +73,14 @@ impl<'f, 'a> Reading<'f, 'a> {
     /// The agent of a run: as it says itself, else as the call says that runs it.
     fn name(&self, run: Id) -> Option<Arc<str>> {
         self.run(run)?.name.clone().or_else(|| {
-            let Up::Node(above) = self.node(run).place else { return None };
+            let Up::Node(above) = self.node(run).place else {
+                return None;
+            };
             match &self.node(above).role {
-                Role::Call(Call { class: Class::RunsAgent { to, .. }, .. }) => to.clone(),
+                Role::Call(Call {
+                    class: Class::RunsAgent { to, .. },
+                    ..
+                }) => to.clone(),
                 _ => None,
             }
         })
@@ -87,10 +96,12 @@ impl<'f, 'a> Reading<'f, 'a> {
 
     /// The caller as the call's own span, or the step it was made in, names it.
     fn named_by(&self, id: Id, call: &Call<'_>) -> Option<Arc<str>> {
-        call.caller.clone().or_else(|| match &self.node(self.node(id).step?).role {
-            Role::Step(agent) => Some(Arc::clone(agent)),
-            _ => None,
-        })
+        call.caller
+            .clone()
+            .or_else(|| match &self.node(self.node(id).step?).role {
+                Role::Step(agent) => Some(Arc::clone(agent)),
+                _ => None,
+            })
     }
 
     /// Where a run was started, and whether the way there is whole. A group inside a group starts its first run in its
@@ -129,22 +140,38 @@ impl<'f, 'a> Reading<'f, 'a> {
             match &self.node(id).role {
                 Role::Pass(pass) => {
                     let above = self.agent_above(id);
-                    let from = pass.from.clone().or_else(|| above.and_then(|run| self.name(run)));
-                    let draft = self.draft(id, Kind::Transferred, from, basis::PASS_RECORDED, Observed);
+                    let from = pass
+                        .from
+                        .clone()
+                        .or_else(|| above.and_then(|run| self.name(run)));
+                    let draft =
+                        self.draft(id, Kind::Transferred, from, basis::PASS_RECORDED, Observed);
                     self.drafts[draft].event.to = pass.to.clone();
                     self.drafts[draft].within = above;
-                    if let Some(receiver) = above.and_then(|sender| self.named_receiver(&runs, id, sender)) {
+                    if let Some(receiver) =
+                        above.and_then(|sender| self.named_receiver(&runs, id, sender))
+                    {
                         self.cause.insert(receiver, Cause::HandOff(draft));
                     }
                 }
                 Role::Call(call) => {
-                    let Class::PassesControl { to } = &call.class else { continue };
+                    let Class::PassesControl { to } = &call.class else {
+                        continue;
+                    };
                     if self.spent.contains_key(&id) {
                         continue;
                     }
-                    let Some(sender) = self.agent_above(id) else { continue };
-                    let Some(receiver) = self.next_run(&runs, id, sender, to.as_ref()) else { continue };
-                    let basis = if to.is_some() { basis::PASS_NAMED_NEXT } else { basis::PASS_ONLY_NEXT };
+                    let Some(sender) = self.agent_above(id) else {
+                        continue;
+                    };
+                    let Some(receiver) = self.next_run(&runs, id, sender, to.as_ref()) else {
+                        continue;
+                    };
+                    let basis = if to.is_some() {
+                        basis::PASS_NAMED_NEXT
+                    } else {
+                        basis::PASS_ONLY_NEXT
+                    };
                     let from = self.name(sender);
                     let to = self.name(receiver);
                     let draft = self.draft(id, Kind::Transferred, from, basis, Observed);
@@ -163,19 +190,28 @@ impl<'f, 'a> Reading<'f, 'a> {
 
     /// The run that names this pass's sender as the one who handed it control, in the same place and after it.
     fn named_receiver(&self, runs: &HashMap<Place, Vec<Id>>, pass: Id, sender: Id) -> Option<Id> {
-        let Role::Pass(record) = &self.node(pass).role else { return None };
+        let Role::Pass(record) = &self.node(pass).role else {
+            return None;
+        };
         let from = record.from.as_ref().or(self.run(sender)?.name.as_ref())?;
         runs.get(&self.place(sender))?.iter().copied().find(|&id| {
             self.node(id).span.start >= self.node(pass).span.start
                 && !self.cause.contains_key(&id)
                 && self.run(id).is_some_and(|run| {
-                    run.handed_by.as_ref() == Some(from) && (record.to.is_none() || run.name == record.to)
+                    run.handed_by.as_ref() == Some(from)
+                        && (record.to.is_none() || run.name == record.to)
                 })
         })
     }
 
     /// The next run of the sender's place after the call, if it is the named one and nothing else can be meant.
-    fn next_run(&self, runs: &HashMap<Place, Vec<Id>>, call: Id, sender: Id, to: Option<&Arc<str>>) -> Option<Id> {
+    fn next_run(
+        &self,
+        runs: &HashMap<Place, Vec<Id>>,
+        call: Id,
+        sender: Id,
+        to: Option<&Arc<str>>,
+    ) -> Option<Id> {
         let ended = self.node(call).span.end;
         let beside = runs.get(&self.place(sender))?;
         let next = beside.partition_point(|&id| self.node(id).span.start < ended);
@@ -206,7 +242,9 @@ impl<'f, 'a> Reading<'f, 'a> {
         let mut in_order = matches!(place, Up::Root);
         // Out through groups: the first run of a group starts where the group does.
         while let Up::Node(at) = place {
-            let Role::Group(group) = &self.node(at).role else { break };
+            let Role::Group(group) = &self.node(at).role else {
+                break;
+            };
             if group.starts_none {
                 return self.uncaused(id, basis::RUN_NESTED);
             }
@@ -224,8 +262,13 @@ impl<'f, 'a> Reading<'f, 'a> {
         }
         let above = self.agent_above(id);
         match (place, self.run(id).and_then(|run| run.task.as_ref())) {
-            (Up::Root | Up::Node(_), Some(task)) if task.nested == above.is_some() && (task.nested || place == Up::Root) => {
-                let from = task.from.clone().or_else(|| above.and_then(|run| self.name(run)));
+            (Up::Root | Up::Node(_), Some(task))
+                if task.nested == above.is_some() && (task.nested || place == Up::Root) =>
+            {
+                let from = task
+                    .from
+                    .clone()
+                    .or_else(|| above.and_then(|run| self.name(run)));
                 let draft = self.draft(id, Kind::Delegated, from, task.basis, Observed);
                 self.drafts[draft].event.arguments = task.arguments.value();
                 self.drafts[draft].within = above;
@@ -259,7 +302,13 @@ impl<'f, 'a> Reading<'f, 'a> {
     fn received(&mut self, draft: usize, worker: Id) {
         let span = self.node(worker).span;
         let to = self.name(worker);
-        let end = self.run(worker).and_then(|run| if run.end_unrecorded { None } else { run.end.or(Some(span.end)) });
+        let end = self.run(worker).and_then(|run| {
+            if run.end_unrecorded {
+                None
+            } else {
+                run.end.or(Some(span.end))
+            }
+        });
         let ended = end.filter(|&end| end > 0);
         let event = &mut self.drafts[draft].event;
         event.to = to;
@@ -279,7 +328,9 @@ impl<'f, 'a> Reading<'f, 'a> {
     fn by_call(&mut self, call: Id, record: &'f Call<'a>, worker: Id) -> usize {
         let node = self.node(call);
         let above = self.agent_above(call);
-        let named = above.and_then(|run| self.name(run)).or_else(|| self.named_by(call, record));
+        let named = above
+            .and_then(|run| self.name(run))
+            .or_else(|| self.named_by(call, record));
         let (basis, relationship) = match node.act {
             Up::Node(_) if above.is_some() => (basis::RUN_UNDER_CALL, Observed),
             Up::Node(_) => (basis::RUN_UNDER_CALL_IN_CALL, Unknown),
@@ -292,14 +343,20 @@ impl<'f, 'a> Reading<'f, 'a> {
             _ => (basis, relationship),
         };
         // A call that ran several agents is several hand-offs, each with a span of its own to rest on.
-        let rests_on = if self.spent.contains_key(&call) { worker } else { call };
+        let rests_on = if self.spent.contains_key(&call) {
+            worker
+        } else {
+            call
+        };
         let draft = self.draft(rests_on, Kind::Delegated, named, basis, relationship);
         let event = &mut self.drafts[draft].event;
         event.tool = record.tool.clone();
         event.arguments = record.arguments.value();
         self.drafts[draft].within = above;
         self.received(draft, worker);
-        if matches!(record.class, Class::RunsAgent { .. }) && self.drafts[draft].event.ended_at.is_none() {
+        if matches!(record.class, Class::RunsAgent { .. })
+            && self.drafts[draft].event.ended_at.is_none()
+        {
             self.ended(draft, call);
         }
         self.spent.entry(call).or_insert(draft);
@@ -310,7 +367,9 @@ impl<'f, 'a> Reading<'f, 'a> {
     fn calls(&mut self) {
         for id in 0..self.forest.nodes.len() as Id {
             let node = self.node(id);
-            let Role::Call(call) = &node.role else { continue };
+            let Role::Call(call) = &node.role else {
+                continue;
+            };
             if self.spent.contains_key(&id) {
                 continue;
             }
@@ -323,10 +382,20 @@ impl<'f, 'a> Reading<'f, 'a> {
                 continue;
             }
             let above = self.agent_above(id);
-            let named = above.and_then(|run| self.name(run)).or_else(|| self.named_by(id, call));
+            let named = above
+                .and_then(|run| self.name(run))
+                .or_else(|| self.named_by(id, call));
             if let Class::RunsAgent { to, basis } = &call.class {
-                let relationship = if above.is_some() || self.named_by(id, call).is_some() { Observed } else { Unknown };
-                let from = if relationship == Observed { named } else { None };
+                let relationship = if above.is_some() || self.named_by(id, call).is_some() {
+                    Observed
+                } else {
+                    Unknown
+                };
+                let from = if relationship == Observed {
+                    named
+                } else {
+                    None
+                };
                 let draft = self.draft(id, Kind::Delegated, from, basis, relationship);
                 let event = &mut self.drafts[draft].event;
                 event.to = to.clone();
@@ -357,7 +426,9 @@ impl<'f, 'a> Reading<'f, 'a> {
         match self.cause.get(&run) {
             Some(Cause::First) => (basis::CALL_OF_FIRST, Observed),
             Some(Cause::Beside) => (basis::CALL_BESIDE, Observed),
-            Some(Cause::HandOff(_)) if self.run(run).is_some_and(|run| run.unsure) => (basis::RUN_UNSURE, Unknown),
+            Some(Cause::HandOff(_)) if self.run(run).is_some_and(|run| run.unsure) => {
+                (basis::RUN_UNSURE, Unknown)
+            }
             Some(Cause::HandOff(_)) => (basis::CALL_IN_HAND_OFF, Observed),
             Some(Cause::None) | None => (basis::CALL_OF_UNCAUSED, Unknown),
         }
@@ -398,17 +469,24 @@ impl<'f, 'a> Reading<'f, 'a> {
         let parents: Vec<_> = self
             .drafts
             .iter()
-            .map(|draft| match draft.within.and_then(|run| self.cause.get(&run)) {
-                Some(Cause::HandOff(by)) => Some(self.drafts[*by].event.span_id),
-                _ => None,
-            })
+            .map(
+                |draft| match draft.within.and_then(|run| self.cause.get(&run)) {
+                    Some(Cause::HandOff(by)) => Some(self.drafts[*by].event.span_id),
+                    _ => None,
+                },
+            )
             .collect();
         let mut events: Vec<Event> = self.drafts.into_iter().map(|draft| draft.event).collect();
         for (event, parent) in events.iter_mut().zip(parents) {
             event.parent = parent;
         }
         events.sort_by(|a, b| {
-            (a.started_at, a.trace_id, a.span_id, a.kind).cmp(&(b.started_at, b.trace_id, b.span_id, b.kind))
+            (a.started_at, a.trace_id, a.span_id, a.kind).cmp(&(
+                b.started_at,
+                b.trace_id,
+                b.span_id,
+                b.kind,
+            ))
         });
         events
     }

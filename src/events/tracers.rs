@@ -19,7 +19,11 @@ type View = (TraceId, u8);
 pub(super) fn fold(forest: &mut Forest<'_>, shown: impl Fn(u8) -> usize) {
     far_sides(forest);
     let acts = acts(forest);
-    let tracers: BTreeSet<u8> = acts.values().flatten().map(|&id| forest.node(id).tracer).collect();
+    let tracers: BTreeSet<u8> = acts
+        .values()
+        .flatten()
+        .map(|&id| forest.node(id).tracer)
+        .collect();
     if tracers.len() < 2 {
         return;
     }
@@ -27,12 +31,24 @@ pub(super) fn fold(forest: &mut Forest<'_>, shown: impl Fn(u8) -> usize) {
     let mut lesser: HashSet<View> = HashSet::new();
     for ids in acts.values() {
         for (one, other) in pairs(forest, ids) {
-            let rank = rank.get_or_insert_with(|| tracers.iter().map(|&tracer| (tracer, shown(tracer))).collect());
+            let rank = rank.get_or_insert_with(|| {
+                tracers
+                    .iter()
+                    .map(|&tracer| (tracer, shown(tracer)))
+                    .collect()
+            });
             let standing = |id: Id| {
                 let tracer = forest.node(id).tracer;
-                (rank.get(&tracer).copied().unwrap_or(0), std::cmp::Reverse(tracer))
+                (
+                    rank.get(&tracer).copied().unwrap_or(0),
+                    std::cmp::Reverse(tracer),
+                )
             };
-            let (kept, blank) = if standing(one) >= standing(other) { (one, other) } else { (other, one) };
+            let (kept, blank) = if standing(one) >= standing(other) {
+                (one, other)
+            } else {
+                (other, one)
+            };
             let repeated = &mut forest.nodes[blank as usize];
             lesser.insert((repeated.span.trace_id, repeated.tracer));
             let repeated = std::mem::take(&mut repeated.role);
@@ -73,7 +89,9 @@ fn far_sides(forest: &mut Forest<'_>) {
     let mut near: HashMap<String, Vec<Id>> = HashMap::new();
     let mut far = Vec::new();
     for (id, node) in forest.nodes.iter().enumerate() {
-        let Role::Call(call) = &node.role else { continue };
+        let Role::Call(call) = &node.role else {
+            continue;
+        };
         let Some(tool) = &call.tool else { continue };
         if call.far_side {
             far.push((id as Id, tool.to_string()));
@@ -87,7 +105,9 @@ fn far_sides(forest: &mut Forest<'_>) {
     }
     for (id, tool) in far {
         let span = forest.node(id).span;
-        let Some(calls) = near.get(&tool) else { continue };
+        let Some(calls) = near.get(&tool) else {
+            continue;
+        };
         let before = calls.partition_point(|&call| forest.node(call).span.start <= span.start);
         let around = |&call: &Id| forest.node(call).span.end >= span.end;
         if calls[..before].iter().rev().take(WINDOW).any(around) {
@@ -128,17 +148,21 @@ fn pairs(forest: &Forest<'_>, ids: &[Id]) -> Vec<(Id, Id)> {
 fn same_process(one: &Span, other: &Span) -> bool {
     one.trace_id == other.trace_id
         || Arc::ptr_eq(&one.resource, &other.resource)
-        || ["process.pid", "host.name", "service.instance.id"].iter().all(|key| {
-            match (one.resource.get(key), other.resource.get(key)) {
-                (Some(a), Some(b)) => a == b,
-                _ => true,
-            }
-        })
+        || ["process.pid", "host.name", "service.instance.id"]
+            .iter()
+            .all(
+                |key| match (one.resource.get(key), other.resource.get(key)) {
+                    (Some(a), Some(b)) => a == b,
+                    _ => true,
+                },
+            )
 }
 
 /// What the authority did not record and the other tracer did.
 fn lend(kept: &mut Role<'_>, repeated: Role<'_>) {
-    let (Role::Call(kept), Role::Call(repeated)) = (kept, repeated) else { return };
+    let (Role::Call(kept), Role::Call(repeated)) = (kept, repeated) else {
+        return;
+    };
     if matches!(kept.arguments, Args::None) {
         kept.arguments = match repeated.arguments.value() {
             serde_json::Value::Null => Args::None,

@@ -28,7 +28,14 @@ pub fn tree(out: &mut impl Write, events: &[Event]) -> io::Result<()> {
     let mut left: Vec<(usize, usize)> = Vec::new();
     let mut told = vec![false; events.len()];
     let push = |left: &mut Vec<(usize, usize)>, key, depth| {
-        left.extend(below.get(&key).into_iter().flatten().rev().map(|&at| (at, depth)));
+        left.extend(
+            below
+                .get(&key)
+                .into_iter()
+                .flatten()
+                .rev()
+                .map(|&at| (at, depth)),
+        );
     };
     push(&mut left, None, 0);
     let mut rest = 0..events.len();
@@ -39,7 +46,11 @@ pub fn tree(out: &mut impl Write, events: &[Event]) -> io::Result<()> {
             }
             line(out, &events[at], depth.min(DEEPEST))?;
             if events[at].kind != Kind::ToolCall {
-                push(&mut left, Some((events[at].trace_id, events[at].span_id)), depth + 1);
+                push(
+                    &mut left,
+                    Some((events[at].trace_id, events[at].span_id)),
+                    depth + 1,
+                );
             }
         }
         // Two transfers back and forth may stand below each other; neither may be lost.

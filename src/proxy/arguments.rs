@@ -93,7 +93,9 @@ pub fn read(
     let mut all = typed(tool, texts);
     match given {
         Some(Value::Object(fields))
-            if unreadable.is_none() && form != BodyForm::Opaque && !fields.keys().any(|key| all.contains_key(key)) =>
+            if unreadable.is_none()
+                && form != BodyForm::Opaque
+                && !fields.keys().any(|key| all.contains_key(key)) =>
         {
             if all.is_empty() {
                 all = fields;
@@ -106,7 +108,11 @@ pub fn read(
         }
         None => {}
     }
-    let value = if all.is_empty() && body.is_none() { Value::Null } else { Value::Object(all) };
+    let value = if all.is_empty() && body.is_none() {
+        Value::Null
+    } else {
+        Value::Object(all)
+    };
     Arguments { value, unreadable }
 }
 
@@ -140,10 +146,12 @@ fn add(fields: &mut Map<String, Value>, key: String, value: String) {
 /// Keys and values of a query or form, decoded for reading.
 pub fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     let decoded = |text: &str| percent_decoded(&text.replace('+', " "));
-    text.split('&').filter(|pair| !pair.is_empty()).map(move |pair| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(key), decoded(value))
-    })
+    text.split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(move |pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(key), decoded(value))
+        })
 }
 
 /// Bytes that are no UTF-8 leave the text as it was received.
@@ -168,7 +176,10 @@ mod tests {
             plain("expand=1&tag=x&tag=y+z", BodyForm::Json, br#"{"n":1}"#),
             json!({"id": "a b", "expand": "1", "tag": ["x", "y z"], "n": 1})
         );
-        assert_eq!(plain("", BodyForm::Form, b"n=1&m=%C3%A9"), json!({"id": "a b", "n": "1", "m": "é"}));
+        assert_eq!(
+            plain("", BodyForm::Form, b"n=1&m=%C3%A9"),
+            json!({"id": "a b", "n": "1", "m": "é"})
+        );
     }
 
     #[test]
@@ -177,9 +188,18 @@ mod tests {
             plain("", BodyForm::Json, br#"{"id":"9"}"#),
             json!({"id": "a b", "body": {"id": "9"}})
         );
-        assert_eq!(plain("", BodyForm::Json, b"[1]"), json!({"id": "a b", "body": [1]}));
-        assert_eq!(plain("", BodyForm::Opaque, b"hi"), json!({"id": "a b", "body": "hi"}));
-        assert_eq!(plain("", BodyForm::Opaque, &[0xff]), json!({"id": "a b", "body": {"b": "/w=="}}));
+        assert_eq!(
+            plain("", BodyForm::Json, b"[1]"),
+            json!({"id": "a b", "body": [1]})
+        );
+        assert_eq!(
+            plain("", BodyForm::Opaque, b"hi"),
+            json!({"id": "a b", "body": "hi"})
+        );
+        assert_eq!(
+            plain("", BodyForm::Opaque, &[0xff]),
+            json!({"id": "a b", "body": {"b": "/w=="}})
+        );
     }
 
     #[test]
@@ -192,19 +212,31 @@ mod tests {
 
     #[test]
     fn no_arguments_are_null_and_an_empty_object_is_one() {
-        assert_eq!(read(None, &[], None, BodyForm::Json, None).value, Value::Null);
-        assert_eq!(read(None, &[], None, BodyForm::Json, Some(b"{}")).value, json!({}));
+        assert_eq!(
+            read(None, &[], None, BodyForm::Json, None).value,
+            Value::Null
+        );
+        assert_eq!(
+            read(None, &[], None, BodyForm::Json, Some(b"{}")).value,
+            json!({})
+        );
     }
 
     #[test]
     fn an_encoded_body_is_opaque() {
         let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("Application/JSON; charset=utf-8"));
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("Application/JSON; charset=utf-8"),
+        );
         assert_eq!(BodyForm::of(&headers), BodyForm::Json);
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         assert_eq!(BodyForm::of(&headers), BodyForm::Opaque);
         headers.clear();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
         assert_eq!(BodyForm::of(&headers), BodyForm::Json);
     }
 }

@@ -49,7 +49,9 @@ impl ChannelBody {
 
     /// The first `after` bytes, under the length of all, and then the end of the connection.
     pub fn cut(bytes: &Bytes, after: u64) -> Self {
-        let after = usize::try_from(after).unwrap_or(usize::MAX).min(bytes.len());
+        let after = usize::try_from(after)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
         Self::Cut(Cut {
             length: bytes.len() as u64,
             rest: Some(bytes.slice(..after)),
@@ -270,9 +272,10 @@ impl Copy {
 pub fn recorded(body: &[u8]) -> Value {
     match body {
         [] => Value::Null,
-        [b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b' ' | b'\n', ..] => {
-            json::parse(body).unwrap_or_else(|_| opaque(body))
-        }
+        [
+            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b' ' | b'\n',
+            ..,
+        ] => json::parse(body).unwrap_or_else(|_| opaque(body)),
         _ => opaque(body),
     }
 }
@@ -302,17 +305,24 @@ impl Body for ChannelBody {
         match self {
             Self::Whole(bytes) => bytes.is_none(),
             Self::Cut(_) => false,
-            Self::Passing(Passing(stream)) => stream
-                .as_ref()
-                .is_none_or(|stream| stream.owed.is_none() && stream.inner.is_end_stream() && stream.ahead.is_none() && stream.cutting.is_none()),
+            Self::Passing(Passing(stream)) => stream.as_ref().is_none_or(|stream| {
+                stream.owed.is_none()
+                    && stream.inner.is_end_stream()
+                    && stream.ahead.is_none()
+                    && stream.cutting.is_none()
+            }),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
             Self::Cut(cut) => SizeHint::with_exact(cut.length),
-            Self::Passing(Passing(stream)) => stream.as_ref().map_or_else(SizeHint::new, |stream| stream.inner.size_hint()),
+            Self::Passing(Passing(stream)) => stream
+                .as_ref()
+                .map_or_else(SizeHint::new, |stream| stream.inner.size_hint()),
         }
     }
 }

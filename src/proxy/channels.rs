@@ -37,10 +37,15 @@ impl Tokens {
             shared: None,
         };
         for worker in &contract.workers {
-            if matches!(worker.lane, LaneSpec::Separate { .. } | LaneSpec::TokenHeader { .. }) {
+            if matches!(
+                worker.lane,
+                LaneSpec::Separate { .. } | LaneSpec::TokenHeader { .. }
+            ) {
                 tokens.workers.insert(worker.id.clone(), Token::random()?);
             }
-            if matches!(worker.lane, LaneSpec::TokenHeader { .. } | LaneSpec::Spans) && tokens.shared.is_none() {
+            if matches!(worker.lane, LaneSpec::TokenHeader { .. } | LaneSpec::Spans)
+                && tokens.shared.is_none()
+            {
                 tokens.shared = Some(Token::random()?);
             }
         }
@@ -113,8 +118,13 @@ impl Channels {
         let state = Arc::new(TrialState {
             clock: spec.clock,
             journal: spec.journal,
-            faults: Faults::new(spec.seed, spec.scenario.map_or(&[], |scenario| &scenario.faults)),
-            budget_from: spec.scenario.map_or(BudgetFrom::FirstCall, |scenario| scenario.budget_from),
+            faults: Faults::new(
+                spec.seed,
+                spec.scenario.map_or(&[], |scenario| &scenario.faults),
+            ),
+            budget_from: spec
+                .scenario
+                .map_or(BudgetFrom::FirstCall, |scenario| scenario.budget_from),
             first_turn: OnceLock::new(),
             calls_at_most: contract.limits.calls,
             calls: AtomicU64::new(0),
@@ -124,7 +134,10 @@ impl Channels {
             sealed: CancellationToken::new(),
         });
         let tools = contract.world.tools.clone();
-        let routes = tools.iter().enumerate().filter_map(|(index, tool)| Some((index, tool.route.clone()?)));
+        let routes = tools
+            .iter()
+            .enumerate()
+            .filter_map(|(index, tool)| Some((index, tool.route.clone()?)));
         let site = Arc::new(Site {
             state: Arc::clone(&state),
             routes: Routes::new(routes),
@@ -143,7 +156,10 @@ impl Channels {
         };
         channels.fill(&site, contract, spec.scenario, &spec.tokens, &spec.trial)?;
         for (_, channel) in &channels.open {
-            channels.door.registry.insert(&channel.token, Entry::Channel(Arc::clone(channel)));
+            channels
+                .door
+                .registry
+                .insert(&channel.token, Entry::Channel(Arc::clone(channel)));
         }
         Ok(channels)
     }
@@ -169,7 +185,8 @@ impl Channels {
                     self.add(Some(&worker.id), site, token, lanes);
                 }
                 (LaneSpec::TokenHeader { token_env }, Some(token)) => {
-                    self.env.push((token_env.clone(), token.expose().to_owned()));
+                    self.env
+                        .push((token_env.clone(), token.expose().to_owned()));
                     named.push((token.clone(), lane(rules, Basis::Enforced)));
                 }
                 (LaneSpec::Spans, _) => told_by_spans.push(rules),
@@ -180,9 +197,14 @@ impl Channels {
             if let Some(variable) = &contract.shared_address_env {
                 self.env.push((variable.clone(), self.address(token)));
             }
-            let others = (!told_by_spans.is_empty()).then(|| lane(Rules::any_of(told_by_spans), Basis::Audited));
+            let others = (!told_by_spans.is_empty())
+                .then(|| lane(Rules::any_of(told_by_spans), Basis::Audited));
             let nobody = lane(Rules::any_of([]), Basis::Enforced);
-            let lanes = Lanes::Shared { named, others, nobody };
+            let lanes = Lanes::Shared {
+                named,
+                others,
+                nobody,
+            };
             self.add(None, site, token, lanes);
         }
         Ok(())
@@ -270,13 +292,17 @@ impl Channels {
             }
             // The address is all that is left of its workers: a late call on a shared one is counted for none.
             if let Some(lane) = lanes.last() {
-                self.door.registry.insert(&channel.token, Entry::Gone(Arc::clone(lane.late())));
+                self.door
+                    .registry
+                    .insert(&channel.token, Entry::Gone(Arc::clone(lane.late())));
             }
         }
     }
 
     fn lanes(&self) -> impl Iterator<Item = &Arc<Lane>> {
-        self.open.iter().flat_map(|(_, channel)| channel.lanes.all())
+        self.open
+            .iter()
+            .flat_map(|(_, channel)| channel.lanes.all())
     }
 }
 

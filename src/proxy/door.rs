@@ -80,10 +80,16 @@ impl Door {
     pub fn base(&self, advertise: Option<&str>) -> String {
         let port = self.address.port();
         match (advertise, self.address.ip()) {
-            (Some(host), _) if host.contains(':') && !host.starts_with('[') => format!("http://[{host}]:{port}"),
+            (Some(host), _) if host.contains(':') && !host.starts_with('[') => {
+                format!("http://[{host}]:{port}")
+            }
             (Some(host), _) => format!("http://{host}:{port}"),
-            (None, IpAddr::V4(ip)) if ip.is_unspecified() => format!("http://{}:{port}", Ipv4Addr::LOCALHOST),
-            (None, IpAddr::V6(ip)) if ip.is_unspecified() => format!("http://[{}]:{port}", Ipv6Addr::LOCALHOST),
+            (None, IpAddr::V4(ip)) if ip.is_unspecified() => {
+                format!("http://{}:{port}", Ipv4Addr::LOCALHOST)
+            }
+            (None, IpAddr::V6(ip)) if ip.is_unspecified() => {
+                format!("http://[{}]:{port}", Ipv6Addr::LOCALHOST)
+            }
             (None, IpAddr::V4(ip)) => format!("http://{ip}:{port}"),
             (None, IpAddr::V6(ip)) => format!("http://[{ip}]:{port}"),
         }
@@ -96,11 +102,16 @@ impl Door {
 
     /// Calls that came after their trial was sealed.
     pub fn late_calls(&self) -> Vec<LateCalls> {
-        let counted = self.shared.registry.gone().into_iter().map(|late| LateCalls {
-            trial: late.trial.clone(),
-            worker: late.worker.clone(),
-            calls: late.calls.load(Ordering::Relaxed),
-        });
+        let counted = self
+            .shared
+            .registry
+            .gone()
+            .into_iter()
+            .map(|late| LateCalls {
+                trial: late.trial.clone(),
+                worker: late.worker.clone(),
+                calls: late.calls.load(Ordering::Relaxed),
+            });
         let mut late: Vec<_> = counted.filter(|late| late.calls > 0).collect();
         late.sort_by(|a, b| (&a.trial, &a.worker).cmp(&(&b.trial, &b.worker)));
         late

@@ -160,10 +160,16 @@ impl Lane {
                 return Err(refusal);
             }
         };
-        let due = asked
-            .tool
-            .and_then(|tool| trial.faults.meet(self.worker(), &tool.name, asked.arguments));
-        let decision = if due.is_some() { Decision::Faulted } else { Decision::Allowed };
+        let due = asked.tool.and_then(|tool| {
+            trial
+                .faults
+                .meet(self.worker(), &tool.name, asked.arguments)
+        });
+        let decision = if due.is_some() {
+            Decision::Faulted
+        } else {
+            Decision::Allowed
+        };
         let reason = due.as_ref().map(|due| due.reason.clone());
         let seq = self.write(trial, asked, decision, None, reason, false)?;
         state.calls += 1;
@@ -178,7 +184,12 @@ impl Lane {
         Ok(Begun { permit, call, due })
     }
 
-    fn decide(&self, state: &mut State, trial: &TrialState, asked: &Asked<'_>) -> Result<Permit, Refusal> {
+    fn decide(
+        &self,
+        state: &mut State,
+        trial: &TrialState,
+        asked: &Asked<'_>,
+    ) -> Result<Permit, Refusal> {
         if let Some(refusal) = &asked.refused {
             return Err(refusal.clone());
         }
@@ -322,7 +333,9 @@ impl Call {
             status: outcome.status,
             result: outcome.result,
             result_cut: outcome.result_cut,
-            ended_after_deadline: self.deadline.is_some_and(|deadline| trial.clock.now() >= deadline)
+            ended_after_deadline: self
+                .deadline
+                .is_some_and(|deadline| trial.clock.now() >= deadline)
                 && outcome.kind != OutcomeKind::Refused,
             cut: self.cut,
         };

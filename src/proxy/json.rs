@@ -93,7 +93,15 @@ mod tests {
 
     #[test]
     fn a_key_that_stands_twice_is_no_json() {
-        for bad in [r#"{"a":1,"a":1}"#, r#"[{"b":{"a":1,"\u0061":2}}]"#, "{} {}", "", "{", "[1,]", "NaN"] {
+        for bad in [
+            r#"{"a":1,"a":1}"#,
+            r#"[{"b":{"a":1,"\u0061":2}}]"#,
+            "{} {}",
+            "",
+            "{",
+            "[1,]",
+            "NaN",
+        ] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad}");
         }
     }

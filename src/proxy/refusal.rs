@@ -12,7 +12,12 @@ use crate::permit::Refusal;
 pub const REFUSAL_HEADER: &str = "mocktrial-refusal";
 
 /// The answer. 403 for every code: a deadline is no time-out that a client should try again after.
-pub fn response(refusal: &Refusal, tool: Option<&str>, worker: Option<&str>, allow: &[&str]) -> Response<ChannelBody> {
+pub fn response(
+    refusal: &Refusal,
+    tool: Option<&str>,
+    worker: Option<&str>,
+    allow: &[&str],
+) -> Response<ChannelBody> {
     let body = json!({ "error": {
         "code": refusal.code.code(),
         "message": refusal.reason,
@@ -24,7 +29,10 @@ pub fn response(refusal: &Refusal, tool: Option<&str>, worker: Option<&str>, all
     *response.status_mut() = StatusCode::FORBIDDEN;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(REFUSAL_HEADER, HeaderValue::from_static(refusal.code.code()));
+    headers.insert(
+        REFUSAL_HEADER,
+        HeaderValue::from_static(refusal.code.code()),
+    );
     if let Ok(allow) = HeaderValue::from_str(&allow.join(", "))
         && !allow.is_empty()
     {

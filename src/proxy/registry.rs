@@ -55,14 +55,20 @@ impl Registry {
     /// Makes `token` open `entry`, whatever it opened before.
     pub fn insert(&self, token: &Token, entry: Entry) {
         let hash = self.hash.hash_one(token.expose());
-        let mut shard = self.shard(hash).write().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self
+            .shard(hash)
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         shard.insert(hash, (token.clone(), entry));
     }
 
     /// What `claim` opens.
     pub fn find(&self, claim: &str) -> Option<Entry> {
         let hash = self.hash.hash_one(claim);
-        let shard = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
+        let shard = self
+            .shard(hash)
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let (token, entry) = shard.get(&hash)?;
         token.matches(claim).then(|| entry.clone())
     }
@@ -74,8 +80,14 @@ impl Registry {
 
     /// Counts a token that opened nothing.
     pub fn count_unknown(&self, claim: &str) {
-        let digest = Sha256::new().chain_update(self.key).chain_update(claim).finalize();
-        let name = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = Sha256::new()
+            .chain_update(self.key)
+            .chain_update(claim)
+            .finalize();
+        let name = digest[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
         let known = unknown.contains_key(&name) || unknown.len() < UNKNOWN_AT_MOST;
         let name = if known { name } else { OTHERS.to_owned() };
@@ -84,7 +96,10 @@ impl Registry {
 
     /// Keyed digests of tokens that opened nothing, and how often each was tried.
     pub fn unknown(&self) -> BTreeMap<String, u64> {
-        self.unknown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.unknown
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The lanes of sealed trials.

@@ -60,7 +60,10 @@ impl Diagnostic {
             .line_start(line_start)
             .path(path)
             .annotation(AnnotationKind::Primary.span(start..end));
-        let mut group = level.primary_title(&*self.what).id(self.code).element(snippet);
+        let mut group = level
+            .primary_title(&*self.what)
+            .id(self.code)
+            .element(snippet);
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(&**help));
         }
@@ -93,7 +96,9 @@ fn word_length(rest: &str) -> usize {
         return 0;
     };
     let end = match first {
-        '"' | '\'' => chars.find(|(_, c)| *c == first).map(|(i, c)| i + c.len_utf8()),
+        '"' | '\'' => chars
+            .find(|(_, c)| *c == first)
+            .map(|(i, c)| i + c.len_utf8()),
         '{' | '[' | '|' | '>' => return 1,
         _ => chars
             .find(|(_, c)| matches!(c, ',' | '}' | ']' | ':' | '#') || c.is_whitespace())

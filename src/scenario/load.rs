@@ -84,8 +84,9 @@ fn walk(folder: &Path, depth: usize, found: &mut BTreeMap<PathBuf, PathBuf>) -> 
         };
         if meta.is_dir() && !hidden {
             // Where a link leads back to a folder on the way here, the depth ends it.
-            let looped = fs::canonicalize(&path)
-                .is_ok_and(|real| fs::canonicalize(folder).is_ok_and(|here| here.starts_with(&real)));
+            let looped = fs::canonicalize(&path).is_ok_and(|real| {
+                fs::canonicalize(folder).is_ok_and(|here| here.starts_with(&real))
+            });
             if !looped {
                 walk(&path, depth - 1, found)?;
             }
@@ -155,7 +156,11 @@ impl Suites {
         faults.extend(diagnostics);
         let Some(scenario) = value else { return };
         if let Some(first) = self.names.get(&scenario.name) {
-            let what = format!("there is a scenario `{}` already: {}", scenario.name, first.display());
+            let what = format!(
+                "there is a scenario `{}` already: {}",
+                scenario.name,
+                first.display()
+            );
             let mut fault = whole_file(&path, "scenario.repeated", what);
             fault.text = scenario.source.text.clone();
             faults.push(fault);
@@ -177,7 +182,9 @@ impl Suites {
                 scenarios.sort_by(|a, b| a.name.cmp(&b.name));
                 let of_suite = |fault: &&Diagnostic| {
                     fault.file == contract.source.path
-                        || scenarios.iter().any(|scenario| scenario.source.path == fault.file)
+                        || scenarios
+                            .iter()
+                            .any(|scenario| scenario.source.path == fault.file)
                 };
                 let warnings = faults.iter().filter(of_suite).cloned().collect();
                 Some(Suite {
@@ -215,7 +222,10 @@ fn read_file(path: &Path) -> io::Result<String> {
     }
     file.take(MAX_FILE + 1).read_to_string(&mut text)?;
     if u64::try_from(text.len()).is_ok_and(|length| length > MAX_FILE) {
-        return Err(io::Error::other(format!("larger than {} MB", MAX_FILE >> 20)));
+        return Err(io::Error::other(format!(
+            "larger than {} MB",
+            MAX_FILE >> 20
+        )));
     }
     Ok(text)
 }

@@ -72,7 +72,12 @@ impl Finished {
     /// Whether trouble of world or harness, or an app that never got ready, is to blame: worth one more try.
     pub fn may_retry(&self) -> bool {
         let code = self.end.error.as_ref().map(|error| error.code.as_str());
-        matches!(code, Some("not_ready" | "port_taken" | "world_failed" | "log_unavailable" | "upstream_failed"))
+        matches!(
+            code,
+            Some(
+                "not_ready" | "port_taken" | "world_failed" | "log_unavailable" | "upstream_failed"
+            )
+        )
     }
 }
 
@@ -106,7 +111,12 @@ pub(super) async fn conclude(
         error: Some(error),
         ..Evidence::default()
     });
-    let grades = grade::grade(&stage.contract, &planned.scenario, planned.values(), &evidence);
+    let grades = grade::grade(
+        &stage.contract,
+        &planned.scenario,
+        planned.values(),
+        &evidence,
+    );
     phases.end("grade");
     for phase in &phases.done {
         let micros = u64::try_from(phase.took.as_micros()).unwrap_or(u64::MAX);
@@ -119,7 +129,9 @@ pub(super) async fn conclude(
     }
     let Grades { verdicts, mut end } = grades;
     let sealed = match &end.error {
-        Some(error) if error.code == "interrupted" => journal.append(&end).map(|_| None).map_err(SealError::from),
+        Some(error) if error.code == "interrupted" => {
+            journal.append(&end).map(|_| None).map_err(SealError::from)
+        }
         _ => record::seal(journal, &verdicts, &end, stage.sign.as_ref()).map(Some),
     };
     phases.end("seal");
@@ -158,7 +170,13 @@ async fn gather(stage: &Stage, planned: &Planned, opening: &Opening) -> Result<E
     for change in lane_changes(stage, &evidence) {
         let _ = journal.append(&change);
     }
-    let answers = grade::ask(&planned.scenario, planned.values(), &evidence, &script_env(stage, planned)).await;
+    let answers = grade::ask(
+        &planned.scenario,
+        planned.values(),
+        &evidence,
+        &script_env(stage, planned),
+    )
+    .await;
     for answer in answers {
         let _ = journal.append(&answer);
         evidence.answers.push(answer);
@@ -169,7 +187,10 @@ async fn gather(stage: &Stage, planned: &Planned, opening: &Opening) -> Result<E
 /// The app's environment without its secrets.
 fn script_env(stage: &Stage, planned: &Planned) -> BTreeMap<String, String> {
     let app = &stage.contract.app;
-    let passed = app.env_pass.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+    let passed = app
+        .env_pass
+        .iter()
+        .filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
     let path = std::env::var("PATH").map(|path| ("PATH".to_owned(), path));
     let mut env: BTreeMap<_, _> = path.into_iter().chain(passed).collect();
     env.extend(app.env.clone());
@@ -180,7 +201,9 @@ fn script_env(stage: &Stage, planned: &Planned) -> BTreeMap<String, String> {
 
 fn read_back(path: &Path) -> Result<Evidence, Unread> {
     let rows: Vec<Row> = record::read(path)?.collect::<Result<_, _>>()?;
-    let rows = rows.iter().map(|row| (row.seq, row.at, row.kind.as_str(), &row.body));
+    let rows = rows
+        .iter()
+        .map(|row| (row.seq, row.at, row.kind.as_str(), &row.body));
     Ok(Evidence::from_rows(rows)?)
 }
 
@@ -205,8 +228,13 @@ fn lane_changes(stage: &Stage, evidence: &Evidence) -> Vec<LaneChangeRow> {
         row.attempts += 1;
         if let Some(code) = action.refusal() {
             let (tool, reason) = (&action.attempt.tool, &action.attempt.reason);
-            row.refusals.push(json!({ "attempt": action.seq, "tool": tool, "code": code, "reason": reason }));
+            row.refusals.push(
+                json!({ "attempt": action.seq, "tool": tool, "code": code, "reason": reason }),
+            );
         }
     }
-    by_worker.into_values().filter(|row| row.attempts > 0).collect()
+    by_worker
+        .into_values()
+        .filter(|row| row.attempts > 0)
+        .collect()
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::journal::{FORMAT, Journal, JournalError, Redactor, RedactorError, StreamRedactor, TrialError, TrialRow};
+use crate::journal::{
+    FORMAT, Journal, JournalError, Redactor, RedactorError, StreamRedactor, TrialError, TrialRow,
+};
 use crate::name::{Token, TrialId};
 use crate::proxy::{Channels, ChannelsSpec, Tokens};
 use crate::scenario::{Case, Scenario, Source, fill};
@@ -115,7 +117,9 @@ impl Opening {
 
     /// The world of this trial, seeded.
     pub(super) fn world(&self, stage: &Stage, planned: &Planned) -> Result<Arc<World>, TrialError> {
-        let world = stage.frozen.open(&planned.scenario.seed, planned.values(), planned.seed);
+        let world = stage
+            .frozen
+            .open(&planned.scenario.seed, planned.values(), planned.seed);
         world.map(Arc::new).map_err(|error| {
             let (code, line) = match &error {
                 WorldError::Seed { pos, .. } => ("seed_failed", Some(pos.line)),
@@ -173,19 +177,24 @@ impl Opening {
 /// Filters that redact by `redactor`.
 pub(super) fn filters(redactor: Arc<Redactor>) -> Filters {
     Arc::new(move || {
-            let mut stream = Some(StreamRedactor::new(Arc::clone(&redactor)));
-            Box::new(move |piece: &[u8]| match (piece.is_empty(), &mut stream) {
-                (true, stream) => stream.take().map_or(Vec::new(), |s| s.finish().into_bytes()),
-                (false, Some(stream)) => stream.push(piece).into_bytes(),
-                (false, None) => Vec::new(),
-            })
+        let mut stream = Some(StreamRedactor::new(Arc::clone(&redactor)));
+        Box::new(move |piece: &[u8]| match (piece.is_empty(), &mut stream) {
+            (true, stream) => stream
+                .take()
+                .map_or(Vec::new(), |s| s.finish().into_bytes()),
+            (false, Some(stream)) => stream.push(piece).into_bytes(),
+            (false, None) => Vec::new(),
+        })
     })
 }
 
 fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
     let contract = &stage.contract;
     let name = |source: &Source| {
-        let path = source.path.strip_prefix(&contract.folder).unwrap_or(&source.path);
+        let path = source
+            .path
+            .strip_prefix(&contract.folder)
+            .unwrap_or(&source.path);
         path.to_string_lossy().into_owned()
     };
     let mut digests = BTreeMap::from([("app".to_owned(), stage.app_digest.clone())]);

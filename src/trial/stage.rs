@@ -12,7 +12,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Clock;
-use crate::journal::{Redactor, RedactorError, RedactionKey};
+use crate::journal::{RedactionKey, Redactor, RedactorError};
 use crate::proxy::{Door, LateCalls};
 use crate::record::SigningKey;
 use crate::scenario::{App, Contract};
@@ -101,7 +101,12 @@ impl Stage {
 fn secrets(app: &App) -> Vec<String> {
     app.secrets
         .iter()
-        .filter_map(|name| app.env.get(name).cloned().or_else(|| std::env::var(name).ok()))
+        .filter_map(|name| {
+            app.env
+                .get(name)
+                .cloned()
+                .or_else(|| std::env::var(name).ok())
+        })
         .filter(|value| !value.is_empty())
         .collect()
 }

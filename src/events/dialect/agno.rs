@@ -24,7 +24,8 @@ fn role(span: &Span) -> Role<'_> {
     let mut role = openinference::CONVENTION.role(span);
     match &mut role {
         Role::Run(run) => {
-            run.id = name(&span.attributes, "agno.agent.id").or_else(|| name(&span.attributes, "agno.team.id"));
+            run.id = name(&span.attributes, "agno.agent.id")
+                .or_else(|| name(&span.attributes, "agno.team.id"));
         }
         // In this package these are the arguments.
         Role::Call(call) if matches!(call.arguments, Args::None) => {
@@ -50,7 +51,9 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
         match &node.role {
             Role::Run(run) => {
                 if let Some(member) = &run.id {
-                    runs.entry((beside, member.to_string())).or_default().push(id);
+                    runs.entry((beside, member.to_string()))
+                        .or_default()
+                        .push(id);
                 }
             }
             Role::Call(call) if call.tool.as_deref() == Some(DELEGATING) => {
@@ -66,7 +69,9 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
     // One member asked twice at once: each call takes the first run in its time that no other call has.
     for (call, key) in calls {
         let span = forest.node(call).span;
-        let Some(runs) = runs.get_mut(&key) else { continue };
+        let Some(runs) = runs.get_mut(&key) else {
+            continue;
+        };
         let inside = |&run: &Id| {
             let run = forest.node(run).span;
             run.start >= span.start && run.start <= span.end

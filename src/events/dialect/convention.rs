@@ -28,7 +28,9 @@ pub(super) struct Convention {
 impl Convention {
     /// What the kind attribute and the keys say.
     pub fn role<'a>(&self, span: &'a Span) -> Role<'a> {
-        let Some(kind) = span.attributes.text(self.kind) else { return Role::Blank };
+        let Some(kind) = span.attributes.text(self.kind) else {
+            return Role::Blank;
+        };
         if self.agent.contains(&kind) {
             Role::Run(self.run(span))
         } else if self.tool.contains(&kind) {
@@ -45,12 +47,18 @@ impl Convention {
 
     /// The span as an agent's run.
     pub fn run<'a>(&self, span: &Span) -> Run<'a> {
-        Run { name: first(&span.attributes, self.agent_name), ..Run::default() }
+        Run {
+            name: first(&span.attributes, self.agent_name),
+            ..Run::default()
+        }
     }
 
     /// The span as a tool's call.
     pub fn call<'a>(&self, span: &'a Span) -> Call<'a> {
-        let arguments = self.arguments.iter().find_map(|key| span.attributes.get(key));
+        let arguments = self
+            .arguments
+            .iter()
+            .find_map(|key| span.attributes.get(key));
         Call {
             tool: first(&span.attributes, self.tool_name),
             arguments: Args::of(arguments),

@@ -33,21 +33,29 @@ fn role(span: &Span) -> Role<'_> {
                 if let Some(Value::Object(mut named)) = fields.remove("kwargs") {
                     // The framework's own argument, printed.
                     named.remove("ctx");
-                    if let (Some(HANDOFF), Some(Value::String(to))) = (call.tool.as_deref(), named.get("to_agent")) {
-                        call.class = Class::PassesControl { to: Some(to.as_str().into()) };
+                    if let (Some(HANDOFF), Some(Value::String(to))) =
+                        (call.tool.as_deref(), named.get("to_agent"))
+                    {
+                        call.class = Class::PassesControl {
+                            to: Some(to.as_str().into()),
+                        };
                     }
                     call.arguments = Args::Data(Value::Object(named));
                 }
             }
             Role::Call(call)
         }
-        Role::Blank if openinference::CONVENTION.is(span, "CHAIN") && span.name.ends_with(".run") => {
+        Role::Blank
+            if openinference::CONVENTION.is(span, "CHAIN") && span.name.ends_with(".run") =>
+        {
             Role::Group(Group::default())
         }
-        Role::Blank if span.name.ends_with(".run_agent_step") => match printed(span, "current_agent_name='", "')") {
-            Some(agent) => Role::Step(agent),
-            None => Role::Blank,
-        },
+        Role::Blank if span.name.ends_with(".run_agent_step") => {
+            match printed(span, "current_agent_name='", "')") {
+                Some(agent) => Role::Step(agent),
+                None => Role::Blank,
+            }
+        }
         role => role,
     }
 }
@@ -87,9 +95,15 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
         if node.tracer != tracer || !node.span.name.ends_with(".call_tool") {
             continue;
         }
-        let Some(request) = printed(node.span, "tool_id='", "'") else { continue };
+        let Some(request) = printed(node.span, "tool_id='", "'") else {
+            continue;
+        };
         if let Some(step) = asked.get(&(workflow(node.span), request)) {
-            forest.adopt(id, lead.get(step).copied().unwrap_or(*step), basis::TOOL_REQUEST);
+            forest.adopt(
+                id,
+                lead.get(step).copied().unwrap_or(*step),
+                basis::TOOL_REQUEST,
+            );
         }
     }
 }
@@ -100,7 +114,9 @@ fn settle(forest: &mut Forest<'_>, steps: &[Id], lead: &mut HashMap<Id, Id>) {
     let mut current: Option<(Id, Arc<str>)> = None;
     for &id in steps {
         let node = forest.node(id);
-        let (Role::Step(agent), Up::Node(_)) = (&node.role, node.parent) else { continue };
+        let (Role::Step(agent), Up::Node(_)) = (&node.role, node.parent) else {
+            continue;
+        };
         let (agent, end) = (Arc::clone(agent), node.span.end);
         if let Some((first, _)) = current.as_ref().filter(|(_, going)| *going == agent) {
             lead.insert(id, *first);
@@ -109,7 +125,11 @@ fn settle(forest: &mut Forest<'_>, steps: &[Id], lead: &mut HashMap<Id, Id>) {
                 run.end = run.end.max(Some(end));
             }
         } else {
-            let run = Run { name: Some(Arc::clone(&agent)), end: Some(end), ..Run::default() };
+            let run = Run {
+                name: Some(Arc::clone(&agent)),
+                end: Some(end),
+                ..Run::default()
+            };
             forest.nodes[id as usize].role = Role::Run(run);
             current = Some((id, agent));
         }
@@ -122,17 +142,24 @@ fn workflow(span: &Span) -> Workflow {
 
 /// Ids of the calls a model asked for.
 fn requests(span: &Span) -> impl Iterator<Item = Arc<str>> + '_ {
-    span.attributes.0.iter().filter_map(|(key, value)| match value {
-        AttrValue::Str(id) if key.starts_with("llm.output_messages.") && key.ends_with(".tool_call.id") => {
-            Some(Arc::clone(id))
-        }
-        _ => None,
-    })
+    span.attributes
+        .0
+        .iter()
+        .filter_map(|(key, value)| match value {
+            AttrValue::Str(id)
+                if key.starts_with("llm.output_messages.") && key.ends_with(".tool_call.id") =>
+            {
+                Some(Arc::clone(id))
+            }
+            _ => None,
+        })
 }
 
 fn step_above(forest: &Forest<'_>, mut id: Id) -> Option<Id> {
     for _ in 0..DEEPEST {
-        let Up::Node(parent) = forest.node(id).parent else { return None };
+        let Up::Node(parent) = forest.node(id).parent else {
+            return None;
+        };
         if matches!(forest.node(parent).role, Role::Step(_)) {
             return Some(parent);
         }

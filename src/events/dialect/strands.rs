@@ -11,19 +11,31 @@ use crate::events::forest::{Forest, Id, Up};
 use crate::events::role::{Args, Class, Group, Role};
 use crate::spans::{AttrValue, Span};
 
-pub(super) const DIALECT: Dialect =
-    Dialect { scopes: &["strands."], marks: &["event_loop.cycle_id"], role, join: Some(join) };
+pub(super) const DIALECT: Dialect = Dialect {
+    scopes: &["strands."],
+    marks: &["event_loop.cycle_id"],
+    role,
+    join: Some(join),
+};
 
 fn role(span: &Span) -> Role<'_> {
     match span.attributes.text(genai::CONVENTION.kind) {
         Some("invoke_swarm") => return Role::Group(Group::default()),
-        Some("invoke_graph") => return Role::Group(Group { side_by_side: true, ..Group::default() }),
+        Some("invoke_graph") => {
+            return Role::Group(Group {
+                side_by_side: true,
+                ..Group::default()
+            });
+        }
         _ => {}
     }
     let mut role = genai::role(span);
     if let Role::Call(call) = &mut role {
         if matches!(call.arguments, Args::None) {
-            let message = span.events.iter().find(|event| &*event.name == "gen_ai.tool.message");
+            let message = span
+                .events
+                .iter()
+                .find(|event| &*event.name == "gen_ai.tool.message");
             call.arguments = Args::of(message.and_then(|event| event.attributes.get("content")));
         }
     }
@@ -33,12 +45,22 @@ fn role(span: &Span) -> Role<'_> {
 fn join(forest: &mut Forest<'_>, tracer: u8) {
     for id in 0..forest.nodes.len() as Id {
         let node = forest.node(id);
-        let Role::Call(call) = &node.role else { continue };
-        if node.tracer != tracer || call.tool.as_deref() != Some("handoff_to_agent") || !in_swarm(forest, id) {
+        let Role::Call(call) = &node.role else {
+            continue;
+        };
+        if node.tracer != tracer
+            || call.tool.as_deref() != Some("handoff_to_agent")
+            || !in_swarm(forest, id)
+        {
             continue;
         }
-        let Value::Object(fields) = call.arguments.value() else { continue };
-        let to = fields.get("agent_name").and_then(Value::as_str).map(Into::into);
+        let Value::Object(fields) = call.arguments.value() else {
+            continue;
+        };
+        let to = fields
+            .get("agent_name")
+            .and_then(Value::as_str)
+            .map(Into::into);
         if let (true, Role::Call(call)) = (to.is_some(), &mut forest.nodes[id as usize].role) {
             call.class = Class::PassesControl { to };
         }
@@ -49,13 +71,16 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
 fn in_swarm(forest: &Forest<'_>, mut id: Id) -> bool {
     let mut agents = 0;
     for _ in 0..16 {
-        let Up::Node(above) = forest.node(id).parent else { return false };
+        let Up::Node(above) = forest.node(id).parent else {
+            return false;
+        };
         let node = forest.node(above);
         match node.role {
             Role::Run(_) => agents += 1,
             Role::Group(_) => {
                 let operation = node.span.attributes.get(genai::CONVENTION.kind);
-                return agents == 1 && matches!(operation, Some(AttrValue::Str(op)) if &**op == "invoke_swarm");
+                return agents == 1
+                    && matches!(operation, Some(AttrValue::Str(op)) if &**op == "invoke_swarm");
             }
             Role::Call(_) => return false,
             _ => {}

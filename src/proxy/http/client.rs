@@ -55,7 +55,9 @@ impl Base {
         if scheme != Scheme::HTTP && scheme != Scheme::HTTPS {
             return Err(BadBase::Scheme);
         }
-        let path = parts.path_and_query.unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let path = parts
+            .path_and_query
+            .unwrap_or_else(|| PathAndQuery::from_static("/"));
         if path.query().is_some() || authority.as_str().contains('@') {
             return Err(BadBase::More);
         }
@@ -120,7 +122,10 @@ impl Client {
     }
 
     /// Sends one request. `request`'s URI is a [`Base::at`].
-    pub async fn send(&self, mut request: Request<RequestBody>) -> Result<Response<Incoming>, legacy::Error> {
+    pub async fn send(
+        &self,
+        mut request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, legacy::Error> {
         *request.version_mut() = Version::HTTP_11;
         let tls = request.uri().scheme() == Some(&Scheme::HTTPS);
         match self.tls.get().filter(|_| tls) {
@@ -160,12 +165,17 @@ impl Body for RequestBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match &mut self.0 {
             Taken::Streaming(body) => Pin::new(body).poll_frame(cx),
             Taken::None => Poll::Ready(None),
             Taken::Whole { bytes, trailers } => Poll::Ready(if bytes.is_empty() {
-                trailers.take().map(|trailers| Ok(Frame::trailers(trailers)))
+                trailers
+                    .take()
+                    .map(|trailers| Ok(Frame::trailers(trailers)))
             } else {
                 Some(Ok(Frame::data(std::mem::take(bytes))))
             }),
@@ -185,7 +195,10 @@ impl Body for RequestBody {
             Taken::Streaming(body) => body.size_hint(),
             Taken::None => SizeHint::with_exact(0),
             // Trailers need the chunked coding, which a known length would rule out.
-            Taken::Whole { bytes, trailers: None } => SizeHint::with_exact(bytes.len() as u64),
+            Taken::Whole {
+                bytes,
+                trailers: None,
+            } => SizeHint::with_exact(bytes.len() as u64),
             Taken::Whole { bytes, .. } => {
                 let mut hint = SizeHint::new();
                 hint.set_lower(bytes.len() as u64);
@@ -201,7 +214,12 @@ mod tests {
 
     #[test]
     fn a_base_stands_before_the_target_and_changes_nothing_of_it() {
-        let at = |base: &str, target: &str| Base::parse(base).expect("a base").at(target).map(|uri| uri.to_string());
+        let at = |base: &str, target: &str| {
+            Base::parse(base)
+                .expect("a base")
+                .at(target)
+                .map(|uri| uri.to_string())
+        };
         assert_eq!(
             at("http://h:1", "/a%2Fb//c?x=%20&x=+").as_deref(),
             Some("http://h:1/a%2Fb//c?x=%20&x=+")
@@ -211,7 +229,14 @@ mod tests {
 
     #[test]
     fn what_is_no_base_is_said_at_once() {
-        for bad in ["", "h:1", "/path", "ftp://h", "http://h?x=1", "http://user@h/"] {
+        for bad in [
+            "",
+            "h:1",
+            "/path",
+            "ftp://h",
+            "http://h?x=1",
+            "http://user@h/",
+        ] {
             assert!(Base::parse(bad).is_err(), "{bad}");
         }
     }

@@ -11,7 +11,10 @@ use crate::proxy::arguments::pairs;
 
 /// RFC 9110 7.6.1, and the two names that old clients still send.
 fn is_hop_by_hop(name: &HeaderName) -> bool {
-    matches!(name.as_str(), "connection" | "proxy-connection" | "keep-alive" | "te" | "transfer-encoding" | "upgrade")
+    matches!(
+        name.as_str(),
+        "connection" | "proxy-connection" | "keep-alive" | "te" | "transfer-encoding" | "upgrade"
+    )
 }
 
 /// Takes off what is meant for this hop: the fields above, and those that `Connection` names.
@@ -38,9 +41,11 @@ fn strip_hop(headers: &mut HeaderMap) {
 /// token goes no further, and a `100 Continue` was already ours to send.
 pub fn to_upstream(headers: &mut HeaderMap) {
     let trailers = headers.get_all(TE).iter().any(|value| {
-        value
-            .to_str()
-            .is_ok_and(|value| value.split(',').any(|one| one.trim().eq_ignore_ascii_case("trailers")))
+        value.to_str().is_ok_and(|value| {
+            value
+                .split(',')
+                .any(|one| one.trim().eq_ignore_ascii_case("trailers"))
+        })
     });
     strip_hop(headers);
     headers.remove(HOST);
@@ -73,14 +78,23 @@ const OVERRIDES: [&str; 6] = [
 /// Why a request is not the tool call that its method and path say: it asks to be read as another one, or to become
 /// another protocol. What is permitted is what was named, so a request with two names has none.
 pub fn masquerade(parts: &Parts) -> Option<String> {
-    if let Some(name) = OVERRIDES.iter().find(|name| parts.headers.contains_key(**name)) {
-        return Some(format!("the header `{name}` asks for another action than the route"));
+    if let Some(name) = OVERRIDES
+        .iter()
+        .find(|name| parts.headers.contains_key(**name))
+    {
+        return Some(format!(
+            "the header `{name}` asks for another action than the route"
+        ));
     }
     let mut query = parts.uri.query().into_iter().flat_map(pairs);
     if query.any(|(key, _)| key == "_method") {
         return Some("the query's `_method` asks for another action than the route".to_owned());
     }
-    let upgrade = parts.headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok());
+    let upgrade = parts
+        .headers
+        .get_all(UPGRADE)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     // `h2c` is an offer that may be ignored (RFC 9113 3.1), and stock clients make it with every first request.
     let mut asked = upgrade.flat_map(|value| value.split(',')).map(str::trim);
     asked

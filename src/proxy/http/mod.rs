@@ -43,7 +43,8 @@ pub async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Answered 
     match shared.registry.find(claim) {
         Some(Entry::Channel(channel)) => ToTheEnd::new(call(shared, channel, request)).await,
         Some(Entry::Gone(late)) => {
-            late.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            late.calls
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok(turned_away(&gate::closed(), request).await)
         }
         None => {
@@ -66,7 +67,9 @@ fn has_two_lengths(request: &Request<Incoming>) -> bool {
 fn bad_request() -> Response<ChannelBody> {
     let mut response = Response::new(ChannelBody::Whole(None));
     *response.status_mut() = StatusCode::BAD_REQUEST;
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+        .headers_mut()
+        .insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
@@ -103,7 +106,9 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
         let routed = tool.is_some() || site.passthrough().is_some();
         headers::masquerade(&parts)
             .filter(|_| tool.is_some())
-            .or_else(|| (!routed).then(|| format!("{} {path} is no tool of the contract", parts.method)))
+            .or_else(|| {
+                (!routed).then(|| format!("{} {path} is no tool of the contract", parts.method))
+            })
             .map(|reason| Refusal {
                 code: RefusalCode::UnknownAction,
                 reason,
@@ -112,7 +117,9 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
     let (recorded, cut) = received.recorded();
     let asked = Asked {
         tool,
-        refused: stranger.or_else(|| received.refused.clone()).or_else(unnamed),
+        refused: stranger
+            .or_else(|| received.refused.clone())
+            .or_else(unnamed),
         arguments: &received.arguments,
         recorded,
         cut,
@@ -124,8 +131,17 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
         Ok(begun) => begun,
         Err(refusal) => {
             let named = tool.map(|tool| tool.name.as_str());
-            let allow = if named.is_none() { site.routes.methods(path) } else { Vec::new() };
-            return Ok(refusal::response(&refusal, named, lane.worker().map(|id| id.as_str()), &allow));
+            let allow = if named.is_none() {
+                site.routes.methods(path)
+            } else {
+                Vec::new()
+            };
+            return Ok(refusal::response(
+                &refusal,
+                named,
+                lane.worker().map(|id| id.as_str()),
+                &allow,
+            ));
         }
     };
     let Begun { permit, call, due } = begun;
@@ -143,7 +159,9 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
     if is_head && let ChannelBody::Whole(body) = answer.body_mut() {
         // What a HEAD would have been answered with is known by its length alone.
         if let Some(bytes) = body.take() {
-            answer.headers_mut().insert(CONTENT_LENGTH, bytes.len().into());
+            answer
+                .headers_mut()
+                .insert(CONTENT_LENGTH, bytes.len().into());
         }
     }
     Ok(answer)

@@ -67,7 +67,8 @@ impl Received {
         let form = BodyForm::of(&parts.headers);
         let embedded = tool.is_some_and(|tool| matches!(tool.behaviour, Behaviour::Sqlite(_)));
         let length = body.size_hint().exact();
-        let read = embedded || form != BodyForm::Opaque || length.is_some_and(|length| length <= KEPT);
+        let read =
+            embedded || form != BodyForm::Opaque || length.is_some_and(|length| length <= KEPT);
         let query = parts.uri.query();
         let (taken, refused) = if body.is_end_stream() {
             (Taken::None, None)
@@ -113,7 +114,9 @@ impl Received {
 /// Cuts long strings, so that the other arguments stay.
 fn shorten(value: &mut Value) {
     match value {
-        Value::String(text) if text.len() > KEPT_OF_LONGER => text.truncate(text.floor_char_boundary(KEPT_OF_LONGER)),
+        Value::String(text) if text.len() > KEPT_OF_LONGER => {
+            text.truncate(text.floor_char_boundary(KEPT_OF_LONGER))
+        }
         Value::Array(items) => items.iter_mut().for_each(shorten),
         Value::Object(fields) => fields.values_mut().for_each(shorten),
         _ => {}
@@ -147,7 +150,9 @@ async fn whole(body: Incoming, at_most: u64, length: Option<u64>) -> Result<Take
 pub async fn discard(request: &mut Request<Incoming>) {
     const LITTLE: u64 = 1 << 20;
     let headers = request.headers();
-    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let length = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
     if headers.contains_key(EXPECT) || length.is_some_and(|length: u64| length > LITTLE) {
         return;
     }

@@ -65,14 +65,22 @@ impl Run {
                     Err(refusal) => return Ok(self.refuse(&refusal)),
                 }
             }
-            Some(FaultKind::Reply { status, headers, body }) => return Ok(self.reply(status, &headers, body.as_ref())),
+            Some(FaultKind::Reply {
+                status,
+                headers,
+                body,
+            }) => return Ok(self.reply(status, &headers, body.as_ref())),
             Some(FaultKind::Drop) => {
                 self.end_faulted(None, Value::Null);
                 return Err(Closed);
             }
             Some(FaultKind::Stale) => {
                 // The first call has nothing before it, and goes to the world.
-                if let Some(answer) = self.tool.as_ref().and_then(|tool| self.site.stale(&tool.name)) {
+                if let Some(answer) = self
+                    .tool
+                    .as_ref()
+                    .and_then(|tool| self.site.stale(&tool.name))
+                {
                     self.end_faulted(Some(answer.status.as_u16()), recorded(&answer.body));
                     return Ok(whole(answer));
                 }
@@ -89,8 +97,14 @@ impl Run {
         };
         match upstream {
             None => self.ask_world(permit, &received, afterwards).await,
-            Some(Some(base)) => self.ask_upstream(permit, &base, parts, &target, received, afterwards).await,
-            Some(None) => Ok(self.crash("upstream_unavailable", "this upstream is not reached over HTTP")),
+            Some(Some(base)) => {
+                self.ask_upstream(permit, &base, parts, &target, received, afterwards)
+                    .await
+            }
+            Some(None) => Ok(self.crash(
+                "upstream_unavailable",
+                "this upstream is not reached over HTTP",
+            )),
         }
     }
 
@@ -105,7 +119,12 @@ impl Run {
 
     fn refuse(self, refusal: &Refusal) -> Response<ChannelBody> {
         let tool = self.tool.as_ref().map(|tool| tool.name.as_str());
-        let response = refusal::response(refusal, tool, self.worker.as_ref().map(WorkerId::as_str), &[]);
+        let response = refusal::response(
+            refusal,
+            tool,
+            self.worker.as_ref().map(WorkerId::as_str),
+            &[],
+        );
         self.call.end(Outcome::refused(refusal));
         response
     }
@@ -127,7 +146,10 @@ impl Run {
         body: Option<&Value>,
     ) -> Response<ChannelBody> {
         let answer = answer(status, headers, body);
-        self.end_faulted(Some(answer.status.as_u16()), body.cloned().unwrap_or(Value::Null));
+        self.end_faulted(
+            Some(answer.status.as_u16()),
+            body.cloned().unwrap_or(Value::Null),
+        );
         whole(answer)
     }
 
@@ -144,14 +166,21 @@ impl Run {
         whole(answer)
     }
 
-    async fn ask_world(self, permit: Permit, received: &Received, afterwards: Afterwards) -> Answered {
+    async fn ask_world(
+        self,
+        permit: Permit,
+        received: &Received,
+        afterwards: Afterwards,
+    ) -> Answered {
         let Some(world) = self.site.world.clone() else {
             return Ok(self.crash("world_unavailable", "this channel has no embedded world"));
         };
         let said = if let Some(why) = &received.unreadable {
             let code = "invalid_arguments";
             WorldAnswer {
-                kind: AnswerKind::Refused { code: code.to_owned() },
+                kind: AnswerKind::Refused {
+                    code: code.to_owned(),
+                },
                 status: 400,
                 headers: Default::default(),
                 body: Some(json!({ "error": { "code": code, "message": why } })),
@@ -170,7 +199,14 @@ impl Run {
             AnswerKind::Crashed { code, .. } => (OutcomeKind::Crashed, Some(code.to_owned())),
         };
         let answer = answer(said.status, &said.headers, said.body.as_ref());
-        self.answered(kind, code, said.body.unwrap_or(Value::Null), answer, afterwards).await
+        self.answered(
+            kind,
+            code,
+            said.body.unwrap_or(Value::Null),
+            answer,
+            afterwards,
+        )
+        .await
     }
 
     /// Ends a call whose whole answer is at hand.
@@ -261,7 +297,11 @@ impl Run {
                 result: Value::Null,
                 result_cut: disconnect && !body.is_end_stream(),
             });
-            return if disconnect { Err(Closed) } else { Ok(Response::from_parts(head, ChannelBody::Whole(None))) };
+            return if disconnect {
+                Err(Closed)
+            } else {
+                Ok(Response::from_parts(head, ChannelBody::Whole(None)))
+            };
         }
         let body = Passing::new(body, self.call, status, cut_after);
         Ok(Response::from_parts(head, ChannelBody::Passing(body)))
@@ -283,7 +323,11 @@ async fn reach(
     })
 }
 
-fn answer(status: u16, headers: &std::collections::BTreeMap<String, String>, body: Option<&Value>) -> Answer {
+fn answer(
+    status: u16,
+    headers: &std::collections::BTreeMap<String, String>,
+    body: Option<&Value>,
+) -> Answer {
     let mut all = HeaderMap::new();
     if body.is_some() {
         all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

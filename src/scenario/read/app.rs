@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::Duration;
 
-use super::{ReadFile, workers, world};
 use super::reader::Reader;
+use super::{ReadFile, workers, world};
 use crate::scenario::file::At;
 use crate::scenario::file::contract::{
     AppFile, ContractFile, FlushFile, HttpTalkFile, LimitsFile, ModelApiFile, ModelFile,
@@ -140,17 +140,23 @@ fn app(reader: &mut Reader, file: AppFile) -> AppRead {
             secrets: secrets.into_iter().map(|name| name.value).collect(),
             ready,
             talk,
-            flush: file.telemetry.map_or(Flush::Batch, |t| match t.flush.value {
-                FlushFile::Batch => Flush::Batch,
-                FlushFile::OnReply => Flush::OnReply,
-                FlushFile::None => Flush::None,
-            }),
+            flush: file
+                .telemetry
+                .map_or(Flush::Batch, |t| match t.flush.value {
+                    FlushFile::Batch => Flush::Batch,
+                    FlushFile::OnReply => Flush::OnReply,
+                    FlushFile::None => Flush::None,
+                }),
             stop,
             listen,
             advertise: file.advertise.map(|host| host.value),
         },
         cwd: file.cwd.map(|cwd| cwd.value),
-        env: env.into_iter().map(|(name, _)| name).chain(env_pass).collect(),
+        env: env
+            .into_iter()
+            .map(|(name, _)| name)
+            .chain(env_pass)
+            .collect(),
     }
 }
 
@@ -212,7 +218,11 @@ fn http_talk(reader: &mut Reader, http: HttpTalkFile) -> Talk {
     });
     if !says_turn {
         reader
-            .error(http.body.pos, "talk.no_turn", "the body never says what the user said")
+            .error(
+                http.body.pos,
+                "talk.no_turn",
+                "the body never says what the user said",
+            )
             .help("put ${turn} or ${history} where the app reads it".to_owned());
     }
     let reply = match http.reply.map(|reply| (reply.pos, reply.value)) {
@@ -244,7 +254,11 @@ fn stop(reader: &mut Reader, file: Option<At<StopFile>>) -> Stop {
     };
     if let Some(run) = file.run {
         if file.signal.is_some() || file.grace.is_some() {
-            reader.error(pos, "stop.both", "`run` stands beside `signal` or `grace`; keep one way to stop");
+            reader.error(
+                pos,
+                "stop.both",
+                "`run` stands beside `signal` or `grace`; keep one way to stop",
+            );
         }
         for word in &run.value {
             reader.placeholders(run.pos, word, OF_TRIAL);
@@ -255,7 +269,9 @@ fn stop(reader: &mut Reader, file: Option<At<StopFile>>) -> Stop {
         reader.known("stop.signal", "signal", signal, SIGNALS.iter().copied());
     }
     Stop::Signal {
-        signal: file.signal.map_or_else(|| "TERM".to_owned(), |signal| signal.value),
+        signal: file
+            .signal
+            .map_or_else(|| "TERM".to_owned(), |signal| signal.value),
         grace: file
             .grace
             .map_or(Duration::from_secs(5), |grace| reader.time(&grace)),
@@ -296,7 +312,11 @@ fn model(
         None if mode == ModelMode::None => None,
         None => {
             reader
-                .error(pos, "model.no_replies", "this mode needs a file of `replies`")
+                .error(
+                    pos,
+                    "model.no_replies",
+                    "this mode needs a file of `replies`",
+                )
                 .help("add `replies: FILE`".to_owned());
             None
         }
@@ -347,7 +367,10 @@ fn variables(
     for (owner, name) in ours {
         reader.env_name(name);
         if let Some(first) = seen.insert(&name.value, owner) {
-            let what = format!("the variable `{}` is used twice: {first} has it already", name.value);
+            let what = format!(
+                "the variable `{}` is used twice: {first} has it already",
+                name.value
+            );
             reader
                 .error(name.pos, "env.repeated", what)
                 .help("give each address a variable of its own".to_owned());
@@ -367,9 +390,12 @@ fn variables(
             "`{}` is on the shared channel, and nothing says where the app reads its address",
             worker.worker.id
         );
-        reader.error(worker.worker.pos, "shared.missing", what).help(
-            "add `shared: { address_env: NAME }`, or `binding: separate` or `lane: none` here".to_owned(),
-        );
+        reader
+            .error(worker.worker.pos, "shared.missing", what)
+            .help(
+                "add `shared: { address_env: NAME }`, or `binding: separate` or `lane: none` here"
+                    .to_owned(),
+            );
     }
 }
 
@@ -382,7 +408,10 @@ fn limits(reader: &mut Reader, file: LimitsFile) -> Limits {
         }
         written => written.map_or(default, |at| at.value),
     };
-    let (calls, spans) = (count(file.calls, default.calls), count(file.spans, default.spans));
+    let (calls, spans) = (
+        count(file.calls, default.calls),
+        count(file.spans, default.spans),
+    );
     let mut time = |written: Option<At<_>>, default| written.map_or(default, |at| reader.time(&at));
     let (turn, trial, sql) = (
         time(file.turn, default.turn),
@@ -406,11 +435,14 @@ fn limits(reader: &mut Reader, file: LimitsFile) -> Limits {
 
 /// Every variable that the harness sets for the app, by the contract.
 pub(super) fn variables_we_set(contract: &Contract) -> std::collections::BTreeSet<&str> {
-    let lanes = contract.workers.iter().filter_map(|worker| match &worker.lane {
-        LaneSpec::Separate { address_env } => Some(address_env.as_str()),
-        LaneSpec::TokenHeader { token_env } => Some(token_env.as_str()),
-        LaneSpec::Spans | LaneSpec::None => None,
-    });
+    let lanes = contract
+        .workers
+        .iter()
+        .filter_map(|worker| match &worker.lane {
+            LaneSpec::Separate { address_env } => Some(address_env.as_str()),
+            LaneSpec::TokenHeader { token_env } => Some(token_env.as_str()),
+            LaneSpec::Spans | LaneSpec::None => None,
+        });
     lanes
         .chain(contract.shared_address_env.as_deref())
         .chain(contract.model.env.keys().map(String::as_str))

@@ -49,7 +49,11 @@ pub(super) fn sub_goals(
     }
     if !asks_task {
         reader
-            .error(file.pos, "goals.none_required", "no sub-goal is required of the task")
+            .error(
+                file.pos,
+                "goals.none_required",
+                "no sub-goal is required of the task",
+            )
             .help("at least one has `subject: task` and `gate: required`, the defaults".to_owned());
     }
     goals
@@ -57,17 +61,29 @@ pub(super) fn sub_goals(
 
 fn id(reader: &mut Reader, id: &At<String>, seen: &mut BTreeSet<String>) {
     if id.value.trim().is_empty() || id.value.len() > 100 || id.value.contains(char::is_control) {
-        reader.error(id.pos, "goal.id", "an id is one line of 1 to 100 characters");
+        reader.error(
+            id.pos,
+            "goal.id",
+            "an id is one line of 1 to 100 characters",
+        );
     } else if id.value == "answered" || id.value == "stayed_permitted" {
         let what = format!("every scenario has a sub-goal `{}` already", id.value);
-        reader.error(id.pos, "goal.reserved", what).help("choose another id".to_owned());
+        reader
+            .error(id.pos, "goal.reserved", what)
+            .help("choose another id".to_owned());
     } else if !seen.insert(id.value.clone()) {
         let what = format!("there is a sub-goal `{}` already", id.value);
-        reader.error(id.pos, "goal.repeated", what).help("give each sub-goal an id of its own".to_owned());
+        reader
+            .error(id.pos, "goal.repeated", what)
+            .help("give each sub-goal an id of its own".to_owned());
     }
 }
 
-fn subject(reader: &mut Reader, scope: &Scope<'_>, written: Option<&At<String>>) -> Option<Subject> {
+fn subject(
+    reader: &mut Reader,
+    scope: &Scope<'_>,
+    written: Option<&At<String>>,
+) -> Option<Subject> {
     let Some(At { value, pos }) = written else {
         return Some(Subject::Task);
     };
@@ -92,7 +108,10 @@ fn one(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, written: &[Written<'_>]
     match written {
         [check] => {
             let kind = kind(reader, scope, *check)?;
-            Some(Check { pos: check.pos(), kind })
+            Some(Check {
+                pos: check.pos(),
+                kind,
+            })
         }
         [] => {
             reader
@@ -122,7 +141,9 @@ fn kind(reader: &mut Reader, scope: &Scope<'_>, written: Written<'_>) -> Option<
         }
         Written::Never(At { value, .. }) => {
             if let Some(times) = &value.times {
-                reader.error(times.pos, "check.times", "`never` has no `times`").help("write `calls` with `times`".to_owned());
+                reader
+                    .error(times.pos, "check.times", "`never` has no `times`")
+                    .help("write `calls` with `times`".to_owned());
             }
             CheckKind::Never(calls(reader, scope, value).0)
         }
@@ -137,8 +158,12 @@ fn kind(reader: &mut Reader, scope: &Scope<'_>, written: Written<'_>) -> Option<
             }
         }
         Written::Within(At { value, .. }) => CheckKind::Within(reader.seconds(&value.seconds)?),
-        Written::Delegated(At { value, .. }) => CheckKind::Delegated(hand_off(reader, scope, value)),
-        Written::Transferred(At { value, .. }) => CheckKind::Transferred(hand_off(reader, scope, value)),
+        Written::Delegated(At { value, .. }) => {
+            CheckKind::Delegated(hand_off(reader, scope, value))
+        }
+        Written::Transferred(At { value, .. }) => {
+            CheckKind::Transferred(hand_off(reader, scope, value))
+        }
         Written::Reply(At { value, pos }) => CheckKind::Reply(reply(reader, scope, *pos, value)?),
         Written::Sql(text) => CheckKind::Sql(sql::sql(reader, &scope.parameters(), text)),
         Written::Changed(At { value, pos }) => changed(reader, *pos, value),
@@ -160,7 +185,11 @@ fn kind(reader: &mut Reader, scope: &Scope<'_>, written: Written<'_>) -> Option<
 }
 
 fn cannot_fail(reader: &mut Reader, pos: Pos, why: &str) {
-    reader.error(pos, "check.cannot_fail", format!("this check cannot fail: {why}"));
+    reader.error(
+        pos,
+        "check.cannot_fail",
+        format!("this check cannot fail: {why}"),
+    );
 }
 
 fn not_empty<T>(reader: &mut Reader, pos: Pos, list: &[T]) {
@@ -184,7 +213,10 @@ fn several(
 
 fn calls(reader: &mut Reader, scope: &Scope<'_>, file: &CallFile) -> (CallPattern, Times) {
     let pattern = CallPattern {
-        worker: file.worker.as_ref().and_then(|name| scope.worker(reader, name)),
+        worker: file
+            .worker
+            .as_ref()
+            .and_then(|name| scope.worker(reader, name)),
         tool: file.tool.as_ref().map(|name| scope.tool(reader, name)),
         args: file.args.as_ref().map(|args| scope.args(reader, args)),
         outcome: match file.outcome.as_ref().map(|outcome| outcome.value) {
@@ -198,7 +230,11 @@ fn calls(reader: &mut Reader, scope: &Scope<'_>, file: &CallFile) -> (CallPatter
 
 fn no_outcome(reader: &mut Reader, file: &CallFile, why: &str) {
     if let Some(outcome) = &file.outcome {
-        reader.error(outcome.pos, "check.outcome", format!("`outcome` does not stand here: {why}"));
+        reader.error(
+            outcome.pos,
+            "check.outcome",
+            format!("`outcome` does not stand here: {why}"),
+        );
     }
 }
 
@@ -216,14 +252,21 @@ fn times(reader: &mut Reader, written: Option<&At<TimesFile>>) -> Times {
 
 fn bounds(reader: &mut Reader, pos: Pos, written: &TimesFile) -> Times {
     match *written {
-        Form::Short(n) => Times { min: n, max: Some(n) },
+        Form::Short(n) => Times {
+            min: n,
+            max: Some(n),
+        },
         Form::Long(BoundsFile { at_least, at_most }) => {
             let times = Times {
                 min: at_least.unwrap_or(0),
                 max: at_most,
             };
             if times.max.is_some_and(|max| max < times.min) {
-                let what = format!("no number is at least {} and at most {}", times.min, times.max.unwrap_or(0));
+                let what = format!(
+                    "no number is at least {} and at most {}",
+                    times.min,
+                    times.max.unwrap_or(0)
+                );
                 reader.error(pos, "check.cannot_pass", what);
             }
             times
@@ -237,7 +280,10 @@ fn refused(reader: &mut Reader, scope: &Scope<'_>, file: &RefusedFile) -> CheckK
         refusal_code(reader, scope, code);
     }
     CheckKind::Refused {
-        worker: file.worker.as_ref().and_then(|name| scope.worker(reader, name)),
+        worker: file
+            .worker
+            .as_ref()
+            .and_then(|name| scope.worker(reader, name)),
         tool: file.tool.as_ref().map(|name| scope.tool(reader, name)),
         code: file.code.as_ref().map(|code| code.value.clone()),
         times: times(reader, file.times.as_ref()),
@@ -272,7 +318,9 @@ fn refusal_code(reader: &mut Reader, scope: &Scope<'_>, code: &At<String>) {
         crate::scenario::Behaviour::Sqlite(tool) => tool.refuse.as_slice(),
         crate::scenario::Behaviour::Upstream { .. } => &[],
     });
-    let codes = rules.map(|rule| rule.code.as_str()).chain(OURS.iter().copied());
+    let codes = rules
+        .map(|rule| rule.code.as_str())
+        .chain(OURS.iter().copied());
     reader.known("refusal.unknown", "refusal code", code, codes);
 }
 
@@ -316,14 +364,22 @@ fn reply(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, file: &ReplyFile) -> 
             }
         }
         _ => {
-            reader.error(pos, "reply.test", "a reply check is one of `contains`, `matches` and `json`");
+            reader.error(
+                pos,
+                "reply.test",
+                "a reply check is one of `contains`, `matches` and `json`",
+            );
             return None;
         }
     };
     Some(ReplyCheck { turn: turn?, test })
 }
 
-fn which_turn(reader: &mut Reader, scope: &Scope<'_>, written: &At<TurnNumberFile>) -> Option<WhichTurn> {
+fn which_turn(
+    reader: &mut Reader,
+    scope: &Scope<'_>,
+    written: &At<TurnNumberFile>,
+) -> Option<WhichTurn> {
     let text = written.value.0.as_str();
     match (text, text.parse::<u32>()) {
         ("last", _) => Some(WhichTurn::Last),
@@ -343,7 +399,10 @@ fn which_turn(reader: &mut Reader, scope: &Scope<'_>, written: &At<TurnNumberFil
 
 /// A pattern is a regular expression once its placeholders are filled; whether it can fail is asked of it then.
 fn regex(reader: &mut Reader, pattern: &At<String>) {
-    if crate::scenario::fill::placeholders(&pattern.value).next().is_some() {
+    if crate::scenario::fill::placeholders(&pattern.value)
+        .next()
+        .is_some()
+    {
         return;
     }
     match Regex::new(&pattern.value) {
@@ -356,7 +415,11 @@ fn regex(reader: &mut Reader, pattern: &At<String>) {
         }
         Err(error) => {
             let text = error.to_string();
-            let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            let why = text
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim_start_matches("error: ");
             let what = format!("`{}` is no regular expression: {why}", pattern.value);
             reader.error(pattern.pos, "value.regex", what);
         }
@@ -365,12 +428,17 @@ fn regex(reader: &mut Reader, pattern: &At<String>) {
 
 fn changed(reader: &mut Reader, pos: Pos, tables: &Table<At<ChangeFile>>) -> CheckKind {
     not_empty(reader, pos, &tables.0);
-    let nothing = Times { min: 0, max: Some(0) };
+    let nothing = Times {
+        min: 0,
+        max: Some(0),
+    };
     let anything = Times { min: 0, max: None };
     let mut changes = Vec::new();
     for (table, At { value, pos }) in &tables.0 {
         let mut count = |written: &Option<At<TimesFile>>| {
-            written.as_ref().map_or(nothing, |at| bounds(reader, at.pos, &at.value))
+            written
+                .as_ref()
+                .map_or(nothing, |at| bounds(reader, at.pos, &at.value))
         };
         let change = TableChange {
             table: table.value.clone(),
@@ -387,7 +455,11 @@ fn changed(reader: &mut Reader, pos: Pos, tables: &Table<At<ChangeFile>>) -> Che
 }
 
 fn judge(reader: &mut Reader, file: &JudgeFile) -> JudgeCheck {
-    let texts = [Some(&file.pass_when), Some(&file.fail_when), file.unknown_when.as_ref()];
+    let texts = [
+        Some(&file.pass_when),
+        Some(&file.fail_when),
+        file.unknown_when.as_ref(),
+    ];
     for text in texts.into_iter().flatten() {
         reader.filled("what a judge is told", text);
     }

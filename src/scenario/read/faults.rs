@@ -11,7 +11,10 @@ pub(super) fn fault(
     scope: &Scope<'_>,
     At { value: file, pos }: At<FaultFile>,
 ) -> Option<Fault> {
-    let worker = file.worker.as_ref().and_then(|name| scope.worker(reader, name));
+    let worker = file
+        .worker
+        .as_ref()
+        .and_then(|name| scope.worker(reader, name));
     let tool = file.tool.as_ref().map(|name| scope.tool(reader, name));
     let args = file.args.as_ref().map(|args| scope.args(reader, args));
     if let Some(At { value: 0, pos }) = file.on_call {
@@ -59,16 +62,26 @@ fn kind(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, file: FaultFile) -> Op
     let first = kinds.next();
     if first.is_none() || kinds.next().is_some() {
         reader
-            .error(pos, "fault.kind", "a fault is exactly one thing that happens")
+            .error(
+                pos,
+                "fault.kind",
+                "a fault is exactly one thing that happens",
+            )
             .help("one of latency, reply, drop, truncate, disconnect, stall, stale".to_owned());
     }
     first
 }
 
-fn reply(reader: &mut Reader, scope: &Scope<'_>, At { value: file, .. }: At<FaultReplyFile>) -> FaultKind {
+fn reply(
+    reader: &mut Reader,
+    scope: &Scope<'_>,
+    At { value: file, .. }: At<FaultReplyFile>,
+) -> FaultKind {
     if !(200..=599).contains(&file.status.value) {
         let what = format!("{} is no status of an answer", file.status.value);
-        reader.error(file.status.pos, "fault.status", what).help("200 to 599".to_owned());
+        reader
+            .error(file.status.pos, "fault.status", what)
+            .help("200 to 599".to_owned());
     }
     FaultKind::Reply {
         status: file.status.value,
@@ -90,7 +103,11 @@ pub(super) fn step(
         is_call,
     ];
     if kinds.iter().filter(|there| **there).count() != 1 {
-        reader.error(pos, "step.kind", "a step is one of `delegate`, `transfer`, `reply`, and a call by `worker` of `tool`");
+        reader.error(
+            pos,
+            "step.kind",
+            "a step is one of `delegate`, `transfer`, `reply`, and a call by `worker` of `tool`",
+        );
         return None;
     }
     let kind = if let Some(hand_off) = file.delegate {

@@ -31,8 +31,12 @@ impl Reader {
                     .help("leave the key out, or give it one".to_owned());
             }
             Free::Scalar(Value::String(text)) if free && self.bent(pos, text) => {
-                self.warn(pos, "scalar.leading_zero", format!("{text} is taken as text, not as a number"))
-                    .help(format!("write it in quotes: \"{text}\""));
+                self.warn(
+                    pos,
+                    "scalar.leading_zero",
+                    format!("{text} is taken as text, not as a number"),
+                )
+                .help(format!("write it in quotes: \"{text}\""));
             }
             Free::Scalar(_) => {}
             Free::List(items) => {
@@ -58,9 +62,16 @@ impl Reader {
     }
 
     fn starts_at(&self, pos: Pos, text: &str) -> bool {
-        let line = usize::try_from(pos.line).ok().and_then(|n| n.checked_sub(1));
+        let line = usize::try_from(pos.line)
+            .ok()
+            .and_then(|n| n.checked_sub(1));
         let column = usize::try_from(pos.column.saturating_sub(1)).unwrap_or(usize::MAX);
         line.and_then(|line| self.source.text.lines().nth(line))
-            .is_some_and(|line| line.chars().skip(column).collect::<String>().starts_with(text))
+            .is_some_and(|line| {
+                line.chars()
+                    .skip(column)
+                    .collect::<String>()
+                    .starts_with(text)
+            })
     }
 }

@@ -33,15 +33,31 @@ impl Reader {
         }
     }
 
-    pub fn error(&mut self, pos: Pos, code: &'static str, what: impl Into<String>) -> &mut Diagnostic {
+    pub fn error(
+        &mut self,
+        pos: Pos,
+        code: &'static str,
+        what: impl Into<String>,
+    ) -> &mut Diagnostic {
         self.add(Severity::Error, pos, code, what.into())
     }
 
-    pub fn warn(&mut self, pos: Pos, code: &'static str, what: impl Into<String>) -> &mut Diagnostic {
+    pub fn warn(
+        &mut self,
+        pos: Pos,
+        code: &'static str,
+        what: impl Into<String>,
+    ) -> &mut Diagnostic {
         self.add(Severity::Warning, pos, code, what.into())
     }
 
-    fn add(&mut self, severity: Severity, pos: Pos, code: &'static str, what: String) -> &mut Diagnostic {
+    fn add(
+        &mut self,
+        severity: Severity,
+        pos: Pos,
+        code: &'static str,
+        what: String,
+    ) -> &mut Diagnostic {
         self.diagnostics.push(Diagnostic {
             file: self.source.path.clone(),
             pos,
@@ -57,9 +73,10 @@ impl Reader {
 
     pub fn misread(&mut self, misread: Misread) {
         // A blank value was told of already, in better words.
-        let told = self.diagnostics.iter().any(|fault| {
-            fault.pos == misread.pos && fault.severity == Severity::Error
-        });
+        let told = self
+            .diagnostics
+            .iter()
+            .any(|fault| fault.pos == misread.pos && fault.severity == Severity::Error);
         if !told {
             self.error(misread.pos, misread.code, misread.what)
                 .help(misread.help);
@@ -105,11 +122,19 @@ impl Reader {
             return true;
         }
         let help = near_miss(&written.value, known.iter().copied()).or_else(|| {
-            let names: Vec<_> = known.iter().take(12).map(|name| format!("`{name}`")).collect();
+            let names: Vec<_> = known
+                .iter()
+                .take(12)
+                .map(|name| format!("`{name}`"))
+                .collect();
             (!names.is_empty()).then(|| format!("there are {}", names.join(", ")))
         });
-        self.error(written.pos, code, format!("unknown {noun} `{}`", written.value))
-            .help(help);
+        self.error(
+            written.pos,
+            code,
+            format!("unknown {noun} `{}`", written.value),
+        )
+        .help(help);
         false
     }
 
@@ -121,9 +146,17 @@ impl Reader {
     }
 
     pub fn command(&mut self, noun: &str, words: &At<Vec<String>>) -> Vec<String> {
-        if words.value.first().is_none_or(|word| word.trim().is_empty()) {
-            self.error(words.pos, "command.empty", format!("{noun} names no command"))
-                .help("write it as a list of words: [program, argument]".to_owned());
+        if words
+            .value
+            .first()
+            .is_none_or(|word| word.trim().is_empty())
+        {
+            self.error(
+                words.pos,
+                "command.empty",
+                format!("{noun} names no command"),
+            )
+            .help("write it as a list of words: [program, argument]".to_owned());
         }
         words.value.clone()
     }
@@ -158,14 +191,21 @@ impl Reader {
     }
 
     fn bad_time(&mut self, pos: Pos, text: &str) {
-        self.error(pos, "value.duration", format!("`{text}` is no duration above zero"))
-            .help("write it with a unit: 500ms, 2s, 5m, 1h".to_owned());
+        self.error(
+            pos,
+            "value.duration",
+            format!("`{text}` is no duration above zero"),
+        )
+        .help("write it with a unit: 500ms, 2s, 5m, 1h".to_owned());
     }
 
     pub fn seconds(&mut self, written: &At<f64>) -> Option<Duration> {
         let good = written.value > 0.0 && written.value <= 86_400.0;
         if !good {
-            let what = format!("{} is no number of seconds above 0 and up to a day", written.value);
+            let what = format!(
+                "{} is no number of seconds above 0 and up to a day",
+                written.value
+            );
             self.error(written.pos, "value.seconds", what);
         }
         good.then(|| Duration::from_secs_f64(written.value))
@@ -201,8 +241,12 @@ impl Reader {
                     let names: Vec<_> = allowed.iter().map(|name| format!("${{{name}}}")).collect();
                     (!names.is_empty()).then(|| format!("here stand {}", names.join(", ")))
                 });
-                self.error(pos, "placeholder.unknown", format!("nothing defines `${{{name}}}`"))
-                    .help(help);
+                self.error(
+                    pos,
+                    "placeholder.unknown",
+                    format!("nothing defines `${{{name}}}`"),
+                )
+                .help(help);
             }
         }
     }
@@ -213,11 +257,16 @@ impl Reader {
             .map(|name| format!("${{{name}}}"))
             .fold(written.value.clone(), |url, hole| url.replace(&hole, "1"));
         let good = filled.parse::<http::Uri>().is_ok_and(|uri| {
-            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
+            matches!(uri.scheme_str(), Some("http" | "https"))
+                && uri.host().is_some_and(|host| !host.is_empty())
         });
         if !good {
-            self.error(written.pos, "value.url", format!("`{}` is no http URL", written.value))
-                .help("write it as http://HOST:PORT/PATH".to_owned());
+            self.error(
+                written.pos,
+                "value.url",
+                format!("`{}` is no http URL", written.value),
+            )
+            .help("write it as http://HOST:PORT/PATH".to_owned());
         }
     }
 
@@ -225,7 +274,11 @@ impl Reader {
         let mut headers = BTreeMap::new();
         for (name, value) in table.unwrap_or_default().0 {
             if name.value.parse::<http::HeaderName>().is_err() {
-                self.error(name.pos, "header.name", format!("`{}` is no header name", name.value));
+                self.error(
+                    name.pos,
+                    "header.name",
+                    format!("`{}` is no header name", name.value),
+                );
             } else if value.value.parse::<http::HeaderValue>().is_err() {
                 self.error(value.pos, "header.value", "this is no header value");
             }
@@ -240,8 +293,12 @@ impl Reader {
             .skip(1)
             .all(|after| after.starts_with(['0', '1']));
         if !(pointer.is_empty() || pointer.starts_with('/')) || !tildes {
-            self.error(pos, "value.pointer", format!("`{pointer}` is no JSON pointer"))
-                .help("write it as /key/0/key".to_owned());
+            self.error(
+                pos,
+                "value.pointer",
+                format!("`{pointer}` is no JSON pointer"),
+            )
+            .help("write it as /key/0/key".to_owned());
         }
     }
 

@@ -30,7 +30,11 @@ pub(super) struct Scope<'c> {
 impl Scope<'_> {
     /// The worker; none, and a fault, where the contract has none of that id.
     pub fn worker(&self, reader: &mut Reader, written: &At<String>) -> Option<WorkerId> {
-        let ids = self.contract.workers.iter().map(|worker| worker.id.as_str());
+        let ids = self
+            .contract
+            .workers
+            .iter()
+            .map(|worker| worker.id.as_str());
         if reader.known("worker.unknown", "worker", written, ids) {
             WorkerId::new(&written.value).ok()
         } else {
@@ -40,13 +44,22 @@ impl Scope<'_> {
 
     /// The id of a worker or peer.
     pub fn agent(&self, reader: &mut Reader, written: &At<String>) -> bool {
-        let workers = self.contract.workers.iter().map(|worker| worker.id.as_str());
+        let workers = self
+            .contract
+            .workers
+            .iter()
+            .map(|worker| worker.id.as_str());
         let ids = workers.chain(self.contract.peers.keys().map(String::as_str));
         reader.known("worker.unknown", "worker or peer", written, ids)
     }
 
     pub fn tool(&self, reader: &mut Reader, written: &At<String>) -> crate::name::ToolName {
-        let tools = self.contract.world.tools.iter().map(|tool| tool.name.as_str());
+        let tools = self
+            .contract
+            .world
+            .tools
+            .iter()
+            .map(|tool| tool.name.as_str());
         reader.known("tool.unknown", "tool", written, tools);
         crate::name::ToolName::new(&written.value)
     }
@@ -70,7 +83,11 @@ impl Scope<'_> {
     /// Arguments: an object, its placeholders checked.
     pub fn args(&self, reader: &mut Reader, free: &At<Free>) -> serde_json::Value {
         if !matches!(free.value, Free::Map(_)) {
-            reader.error(free.pos, "args.shape", "arguments are a table of names and values");
+            reader.error(
+                free.pos,
+                "args.shape",
+                "arguments are a table of names and values",
+            );
         }
         self.free(reader, free)
     }
@@ -106,9 +123,16 @@ pub(super) fn scenario(
     let turns = turns(reader, &scope, file.turns);
     let known = scope.parameters();
     let seed = file.seed.unwrap_or_default();
-    let seed: Vec<_> = seed.iter().map(|text| sql::sql(reader, &known, text)).collect();
+    let seed: Vec<_> = seed
+        .iter()
+        .map(|text| sql::sql(reader, &known, text))
+        .collect();
     if let (Some(first), None) = (seed.first(), &contract.world.sqlite) {
-        reader.error(first.pos, "seed.no_tables", "the contract's world has no tables to seed");
+        reader.error(
+            first.pos,
+            "seed.no_tables",
+            "the contract's world has no tables to seed",
+        );
     }
     let narrow = narrow(reader, &scope, budget, file.workers.unwrap_or_default());
     let faults = file.faults.unwrap_or_default();
@@ -154,8 +178,15 @@ fn name(reader: &mut Reader, name: &At<String>) {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     if !good {
         reader
-            .error(name.pos, "scenario.name", format!("`{text}` is no name of a scenario"))
-            .help("letters, digits, `_`, `-` and `.`, 100 at most: a folder is named after it".to_owned());
+            .error(
+                name.pos,
+                "scenario.name",
+                format!("`{text}` is no name of a scenario"),
+            )
+            .help(
+                "letters, digits, `_`, `-` and `.`, 100 at most: a folder is named after it"
+                    .to_owned(),
+            );
     }
 }
 
@@ -176,10 +207,19 @@ fn cases(reader: &mut Reader, file: Option<At<Vec<At<Table<At<Free>>>>>>) -> Vec
     let mut cases = Vec::new();
     for At { value: case, pos } in file {
         for (name, _) in &case.0 {
-            if !is_name(&name.value) || app::OF_TRIAL.contains(&name.value.as_str()) || name.value == "now" {
+            if !is_name(&name.value)
+                || app::OF_TRIAL.contains(&name.value.as_str())
+                || name.value == "now"
+            {
                 reader
-                    .error(name.pos, "case.name", format!("`{}` cannot name a value of a case", name.value))
-                    .help("letters, digits and `_`; `port`, `trial` and `now` are taken".to_owned());
+                    .error(
+                        name.pos,
+                        "case.name",
+                        format!("`{}` cannot name a value of a case", name.value),
+                    )
+                    .help(
+                        "letters, digits and `_`; `port`, `trial` and `now` are taken".to_owned(),
+                    );
             }
         }
         let case: Case = case
@@ -189,7 +229,11 @@ fn cases(reader: &mut Reader, file: Option<At<Vec<At<Table<At<Free>>>>>>) -> Vec
             .collect();
         for name in all.iter().filter(|name| !case.contains_key(*name)) {
             reader
-                .error(pos, "case.missing", format!("this case does not define `{name}`, others do"))
+                .error(
+                    pos,
+                    "case.missing",
+                    format!("this case does not define `{name}`, others do"),
+                )
                 .help("every case defines the same names".to_owned());
         }
         cases.push(case);
@@ -212,7 +256,9 @@ fn env(
     for (name, _) in &entries {
         if ours.contains(name.value.as_str()) {
             let what = format!("mocktrial sets `{}` itself", name.value);
-            reader.error(name.pos, "env.taken", what).help("leave it out here".to_owned());
+            reader
+                .error(name.pos, "env.taken", what)
+                .help("leave it out here".to_owned());
         }
     }
     entries
@@ -267,7 +313,14 @@ fn narrowing(
     worker: &Worker,
     file: NarrowingFile,
 ) -> Narrowing {
-    let tools = || scope.contract.world.tools.iter().map(|tool| tool.name.as_str());
+    let tools = || {
+        scope
+            .contract
+            .world
+            .tools
+            .iter()
+            .map(|tool| tool.name.as_str())
+    };
     let only_tools = file.only_tools.as_deref().map(|list| {
         let only = tool_list(reader, tools, list);
         widened_tools(reader, scope, worker, list);
@@ -276,12 +329,19 @@ fn narrowing(
     let deny_tools = tool_list(reader, tools, file.deny_tools.as_deref().unwrap_or(&[]));
     if let Some(calls) = &file.max_calls {
         if let Some(most) = worker.max_calls.filter(|most| calls.value > *most) {
-            let what = format!("{} calls widen: the contract lets `{}` make {most}", calls.value, worker.id);
+            let what = format!(
+                "{} calls widen: the contract lets `{}` make {most}",
+                calls.value, worker.id
+            );
             widens(reader, calls.pos, what);
         }
         if calls.value == 0 {
             reader
-                .error(calls.pos, "value.zero", "`max_calls: 0` lets nothing through")
+                .error(
+                    calls.pos,
+                    "value.zero",
+                    "`max_calls: 0` lets nothing through",
+                )
                 .help("write `only_tools: []`".to_owned());
         }
     }
@@ -289,7 +349,10 @@ fn narrowing(
         let budget = reader.seconds(seconds)?;
         let limits = [
             (worker.budget, format!("the contract gives `{}`", worker.id)),
-            (common, "`worker_budget_seconds` gives every worker".to_owned()),
+            (
+                common,
+                "`worker_budget_seconds` gives every worker".to_owned(),
+            ),
         ];
         for (limit, whose) in limits {
             if let Some(limit) = limit.filter(|limit| budget > *limit) {
@@ -324,13 +387,27 @@ fn widened_tools(reader: &mut Reader, scope: &Scope<'_>, worker: &Worker, list: 
         let text = written.value.as_str();
         if is_pattern(text) {
             let Ok(glob) = glob(text) else { continue };
-            let mut fits = tools.iter().map(|tool| tool.name.as_str()).filter(|tool| glob.is_match(tool)).peekable();
+            let mut fits = tools
+                .iter()
+                .map(|tool| tool.name.as_str())
+                .filter(|tool| glob.is_match(tool))
+                .peekable();
             if fits.peek().is_some() && !fits.any(has) {
-                let what = format!("`{text}` leaves `{}` no tool: the contract allows none of those", worker.id);
+                let what = format!(
+                    "`{text}` leaves `{}` no tool: the contract allows none of those",
+                    worker.id
+                );
                 reader.warn(written.pos, "narrow.empty", what);
             }
         } else if tools.iter().any(|tool| tool.name.as_str() == text) && !has(text) {
-            widens(reader, written.pos, format!("`{text}` widens: the contract does not let `{}` use it", worker.id));
+            widens(
+                reader,
+                written.pos,
+                format!(
+                    "`{text}` widens: the contract does not let `{}` use it",
+                    worker.id
+                ),
+            );
         }
     }
 }
@@ -338,7 +415,9 @@ fn widened_tools(reader: &mut Reader, scope: &Scope<'_>, worker: &Worker, list: 
 /// Names alone; whether it writes or reaches out is another layer's matter.
 fn may_use(worker: &Worker, tool: &str) -> bool {
     let among = |names: &BTreeSet<String>| {
-        names.iter().any(|name| name == tool || glob(name).is_ok_and(|glob| glob.is_match(tool)))
+        names
+            .iter()
+            .any(|name| name == tool || glob(name).is_ok_and(|glob| glob.is_match(tool)))
     };
     let allowed = match &worker.allowed {
         AllowList::Everything => true,
@@ -363,10 +442,20 @@ fn repeat(reader: &mut Reader, file: Option<At<RepeatFile>>) -> Repeat {
     });
     let pass = match file.pass {
         None => PassRule::All,
-        Some(At { value: PassFile::All, .. }) => PassRule::All,
-        Some(At { value: PassFile::AtLeast(least), pos }) => {
+        Some(At {
+            value: PassFile::All,
+            ..
+        }) => PassRule::All,
+        Some(At {
+            value: PassFile::AtLeast(least),
+            pos,
+        }) => {
             if least == 0 {
-                reader.error(pos, "check.cannot_fail", "`at_least: 0` passes whatever happens");
+                reader.error(
+                    pos,
+                    "check.cannot_fail",
+                    "`at_least: 0` passes whatever happens",
+                );
             } else if least > trials {
                 let what = format!("{least} of {trials} trials can never pass");
                 reader.error(pos, "repeat.pass", what);

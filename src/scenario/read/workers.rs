@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ReadFile;
 use super::reader::Reader;
 use crate::name::{WorkerId, WorkerIdError};
+use crate::scenario::file::At;
 use crate::scenario::file::contract::{
     BindingFile, ContainmentFile, ContainmentMode, LaneFile, PeerFile, PeerMode, WorkerFile,
 };
 use crate::scenario::file::scalar::{Form, Table};
-use crate::scenario::file::At;
 use crate::scenario::names::{glob, is_pattern};
-use crate::scenario::{
-    AllowList, LaneSpec, Peer, PeerKind, Pos, Source, Tool, Worker,
-};
+use crate::scenario::{AllowList, LaneSpec, Peer, PeerKind, Pos, Source, Tool, Worker};
 
 /// A worker, and what only the reading of the contract needs of it.
 pub(super) struct WorkerRead {
@@ -61,7 +59,9 @@ pub(super) fn workers(
             } else if let Some(first) = agents.insert(name.clone(), id.clone())
                 && first != id
             {
-                let what = format!("the agent `{name}` is `{first}` already: its spans could not be told apart");
+                let what = format!(
+                    "the agent `{name}` is `{first}` already: its spans could not be told apart"
+                );
                 reader.error(pos, "agent.repeated", what);
             }
         }
@@ -118,7 +118,10 @@ fn worker(
     id: WorkerId,
     At { value: file, pos }: At<WorkerFile>,
 ) -> WorkerRead {
-    let agents = names_in_spans(&file, &id).into_iter().map(|(_, name)| name).collect();
+    let agents = names_in_spans(&file, &id)
+        .into_iter()
+        .map(|(_, name)| name)
+        .collect();
     if let Some(role) = &file.role
         && role.value.chars().count() > MAX_ROLE
     {
@@ -137,7 +140,12 @@ fn worker(
     });
     let delegates_to = file.delegates_to.as_deref().map(|list| {
         for name in list {
-            reader.known("worker.unknown", "worker or peer", name, ids.iter().map(String::as_str));
+            reader.known(
+                "worker.unknown",
+                "worker or peer",
+                name,
+                ids.iter().map(String::as_str),
+            );
         }
         list.iter().map(|name| name.value.clone()).collect()
     });
@@ -163,7 +171,9 @@ fn worker(
         deny_write: file.deny_write.unwrap_or(false),
         deny_net: file.deny_net.unwrap_or(false),
         max_calls: file.max_calls.map(|count| count.value),
-        budget: file.budget_seconds.and_then(|seconds| reader.seconds(&seconds)),
+        budget: file
+            .budget_seconds
+            .and_then(|seconds| reader.seconds(&seconds)),
         lane,
         delegates_to,
         may_grant,
@@ -220,24 +230,40 @@ fn lane(reader: &mut Reader, pos: Pos, file: &WorkerFile) -> LaneSpec {
     let lane = file.lane.as_ref();
     if separate && let Some(lane) = lane {
         reader
-            .error(lane.pos, "lane.separate", "a worker with its own channel has no other lane")
+            .error(
+                lane.pos,
+                "lane.separate",
+                "a worker with its own channel has no other lane",
+            )
             .help("keep `binding: separate` or `lane`".to_owned());
     }
     if !separate && let Some(name) = &file.address_env {
         reader
-            .error(name.pos, "binding.shared_address", "a shared worker has no address of its own")
+            .error(
+                name.pos,
+                "binding.shared_address",
+                "a shared worker has no address of its own",
+            )
             .help("add `binding: separate`, or leave `address_env` out".to_owned());
     }
     let by_token = !separate && lane.is_some_and(|lane| lane.value == LaneFile::TokenHeader);
     if !by_token && let Some(name) = &file.token_env {
         reader
-            .error(name.pos, "lane.token_env", "`token_env` goes with `lane: token_header`")
+            .error(
+                name.pos,
+                "lane.token_env",
+                "`token_env` goes with `lane: token_header`",
+            )
             .help("add that, or leave `token_env` out".to_owned());
     }
     if separate {
         let Some(name) = &file.address_env else {
             reader
-                .error(pos, "binding.no_address", "`binding: separate` needs an `address_env`")
+                .error(
+                    pos,
+                    "binding.no_address",
+                    "`binding: separate` needs an `address_env`",
+                )
                 .help("name the variable where its tool client reads the base address".to_owned());
             return LaneSpec::None;
         };
@@ -252,7 +278,11 @@ fn lane(reader: &mut Reader, pos: Pos, file: &WorkerFile) -> LaneSpec {
             },
             None => {
                 reader
-                    .error(pos, "lane.no_token_env", "`lane: token_header` needs a `token_env`")
+                    .error(
+                        pos,
+                        "lane.no_token_env",
+                        "`lane: token_header` needs a `token_env`",
+                    )
                     .help("name the variable where the app finds the token".to_owned());
                 LaneSpec::None
             }
@@ -289,7 +319,11 @@ fn containment(
         };
         if value == 0 {
             reader
-                .error(pos, "value.zero", format!("`{key}: 0` lets no hand-off through"))
+                .error(
+                    pos,
+                    "value.zero",
+                    format!("`{key}: 0` lets no hand-off through"),
+                )
                 .help("write `delegates_to: []`".to_owned());
         }
         keys.insert(key.to_owned(), value.into());
@@ -319,7 +353,11 @@ pub(super) fn peers(
             (file.card.as_ref().or(file.replies.as_ref()), "scripted")
         };
         if let Some(key) = misplaced {
-            reader.error(key.pos, "peer.mode", format!("this key goes with `a2a: {other}`"));
+            reader.error(
+                key.pos,
+                "peer.mode",
+                format!("this key goes with `a2a: {other}`"),
+            );
         }
         let kind = if scripted {
             let mut source = |name: &Option<At<String>>| {
