@@ -21,8 +21,8 @@ pub struct Args {
     #[arg(long)]
     markdown: bool,
     /// The contract's folder, for the names of scenario files
-    #[arg(long, value_name = "DIR", default_value = "")]
-    base: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    base: Option<PathBuf>,
     #[command(flatten)]
     wanted: Wanted,
 }
@@ -47,7 +47,7 @@ impl Args {
             };
             let kept = Kept {
                 path: self.folder.join(file),
-                base: self.base.clone(),
+                base: self.base.clone().unwrap_or_default(),
                 counts: !retried.contains(id),
             };
             reports.add(&kept, (!quiet).then_some(&mut out as _))?;

@@ -219,12 +219,11 @@ fn tell(
     done: &[Done],
     wanted: Wanted,
 ) -> Result<crate::report::Totals, Told> {
-    let here = std::env::current_dir().unwrap_or_default();
     let mut reports = Reports::new(wanted, false);
     let mut out = anstream::stdout();
     for one in done {
-        let folder = &stages[one.suite].contract.folder;
-        let base = folder.strip_prefix(&here).unwrap_or(folder);
+        let contract = &stages[one.suite].contract.source.path;
+        let base = contract.parent().unwrap_or(Path::new(""));
         let tries = one.first.iter().map(|first| (first, false));
         let tries = tries.chain(one.finished.iter().map(|finished| (finished, true)));
         for (finished, counts) in tries {

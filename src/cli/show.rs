@@ -16,8 +16,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// The contract's folder, for the names of scenario files
-    #[arg(long, value_name = "DIR", default_value = "")]
-    base: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    base: Option<PathBuf>,
 }
 
 impl Args {
@@ -33,7 +33,7 @@ impl Args {
                 serde_json::to_string_pretty(&report).map_err(Told::trouble)?
             );
         } else {
-            show::trial(&mut anstream::stdout(), &story, &self.base).map_err(|error| at(&error))?;
+            show::trial(&mut anstream::stdout(), &story, &self.base.unwrap_or_default()).map_err(|error| at(&error))?;
         }
         Ok(Exit::Passed)
     }

@@ -190,11 +190,10 @@ pub(super) fn filters(redactor: Arc<Redactor>) -> Filters {
 
 fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
     let contract = &stage.contract;
+    // As the user spelled it: a folder and the files in it are spelled alike.
+    let folder = contract.source.path.parent().unwrap_or(Path::new(""));
     let name = |source: &Source| {
-        let path = source
-            .path
-            .strip_prefix(&contract.folder)
-            .unwrap_or(&source.path);
+        let path = source.path.strip_prefix(folder).unwrap_or(&source.path);
         path.to_string_lossy().into_owned()
     };
     let mut digests = BTreeMap::from([("app".to_owned(), stage.app_digest.clone())]);

@@ -1,5 +1,6 @@
 //! A desk with one worker of each lane, and one question asked of one made-up trial at a time.
 
+mod absence;
 mod asking;
 mod claims;
 mod goals;
