@@ -135,7 +135,7 @@ fn native(forest: &mut Forest<'_>, tracer: u8) {
         for handed in talk.handed() {
             let Some(&(on, sender)) = calls.get(&(*chat, handed.call.as_str())) else { continue };
             let ended = forest.node(on).span.end;
-            let next = runs.iter().copied().find(|&run| forest.node(run).span.start >= ended);
+            let next = runs.get(runs.partition_point(|&run| forest.node(run).span.start < ended)).copied();
             let named = |run: Id, agent: &str| forest.node(run).role.agent() == Some(agent);
             let Some(receiver) = next.filter(|&run| named(run, &handed.target) && named(sender, &handed.source)) else {
                 continue;

@@ -32,7 +32,7 @@ fn role<'a>(keys: &Convention, span: &'a Span) -> Role<'a> {
     let attributes = &span.attributes;
     match keys.role(span) {
         Role::Run(run) => {
-            let described = attributes.text("task_description");
+            let described = attributes.text("task_description").map(str::to_owned).or_else(|| kicked_off(span));
             let arguments = described.map_or(Args::None, |text| Args::Data(json!({ "task": text })));
             Role::Run(Run {
                 name: run.name.or_else(|| given_to(span)),
@@ -52,6 +52,13 @@ fn role<'a>(keys: &Convention, span: &'a Span) -> Role<'a> {
         }
         role => role,
     }
+}
+
+/// An agent that is kicked off alone has no task but what it was told.
+fn kicked_off(span: &Span) -> Option<String> {
+    let input = span.attributes.text("input.value").filter(|_| span.name.ends_with(".kickoff"))?;
+    let input: Value = serde_json::from_str(input).ok()?;
+    input.get("messages").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// traceAI names the agent only as the first argument of the wrapped method.

@@ -10,6 +10,7 @@ use super::{Meta, Tracer};
 use crate::events::basis;
 use crate::events::forest::{Forest, Id, Passed, Up};
 use crate::events::role::{Args, Group, Role, Run, Task};
+use crate::spans::Span;
 
 /// A graph nobody named.
 const NAMELESS: &str = "LangGraph";
@@ -77,10 +78,11 @@ impl Graphs<'_> {
 
     /// Runs, plain graphs and callers.
     fn mark(&self, forest: &mut Forest<'_>, ids: &[Id]) {
+        let mut asked = HashMap::new();
         for &id in ids {
             let (meta, span) = (&self.metas[&id], forest.node(id).span);
             if let Role::Call(_) = forest.node(id).role {
-                let arguments = self.arguments(forest, id);
+                let arguments = self.arguments(forest, id, &mut asked);
                 let Role::Call(call) = &mut forest.nodes[id as usize].role else { continue };
                 call.caller.clone_from(&meta.agent);
                 if let Some(arguments) = arguments {
@@ -119,7 +121,7 @@ impl Graphs<'_> {
     }
 
     /// OpenInference records of a tool with one argument its bare value; the whole call stands at the node around.
-    fn arguments(&self, forest: &Forest<'_>, id: Id) -> Option<Args<'static>> {
+    fn arguments(&self, forest: &Forest<'_>, id: Id, asked: &mut Asked) -> Option<Args<'static>> {
         if self.tracer.prefix.is_some() {
             return None;
         }
@@ -128,20 +130,18 @@ impl Graphs<'_> {
         let mut at = id;
         for _ in 0..WRAPPERS {
             let Up::Node(parent) = forest.node(at).parent else { break };
-            let input = forest.node(parent).span.attributes.text("input.value").unwrap_or_default();
-            let requests = match serde_json::from_str(input) {
-                Ok(Requests::Many(requests)) => requests,
-                Ok(Requests::One { tool_call }) => vec![tool_call],
-                Err(_) if self.is_node(forest, parent) => break,
-                Err(_) => Vec::new(),
+            let requests = asked.entry(parent).or_insert_with(|| requests(forest.node(parent).span));
+            let named = call.tool.as_deref().and_then(|tool| requests.get(tool)).map_or(&[][..], Vec::as_slice);
+            let request = match named {
+                [one] => Some(one),
+                // The result of a call bears its request's id.
+                many => answered(output).and_then(|id| many.iter().find(|request| request.id == id)),
             };
-            let mut named: Vec<_> =
-                requests.into_iter().filter(|request| Some(&*request.name) == call.tool.as_deref()).collect();
-            if named.len() > 1 {
-                named.retain(|request| output.contains(&format!("\"tool_call_id\": \"{}\"", request.id)));
+            if let Some(request) = request {
+                return Some(Args::Data(request.args.clone()));
             }
-            if let Some(request) = named.pop() {
-                return Some(Args::Data(request.args));
+            if self.is_node(forest, parent) {
+                break;
             }
             at = parent;
         }
@@ -303,6 +303,29 @@ impl Graphs<'_> {
         let parent = command.get("graph").and_then(Value::as_str) == Some("__parent__");
         command.get("goto").and_then(Value::as_str).filter(|_| parent).map(Arc::from)
     }
+}
+
+/// What nodes were asked to call, by node and tool.
+type Asked = HashMap<Id, HashMap<String, Vec<Request>>>;
+
+fn requests(span: &Span) -> HashMap<String, Vec<Request>> {
+    let input = span.attributes.text("input.value").unwrap_or_default();
+    let requests = match serde_json::from_str(input) {
+        Ok(Requests::Many(requests)) => requests,
+        Ok(Requests::One { tool_call }) => vec![tool_call],
+        Err(_) => Vec::new(),
+    };
+    let mut by_tool: HashMap<String, Vec<Request>> = HashMap::new();
+    for request in requests {
+        by_tool.entry(request.name.clone()).or_default().push(request);
+    }
+    by_tool
+}
+
+/// The id of the request that a tool's recorded result answers.
+fn answered(output: &str) -> Option<&str> {
+    let (_, rest) = output.rsplit_once("\"tool_call_id\": \"")?;
+    rest.split_once('"').map(|(id, _)| id)
 }
 
 /// The calls a `tools` node was given.
