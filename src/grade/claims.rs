@@ -3,10 +3,10 @@
 //! A relationship that is unknown, an agent that is not named, arguments that were not recorded: each may be the one
 //! asked for, and none counts as seen.
 
-use super::value::{fill_value, holds};
+use super::value::holds;
 use super::weigh::{Court, Held};
 use crate::journal::EventRow;
-use crate::scenario::{CallPattern, HandOff, Times};
+use crate::scenario::{CallPattern, HandOff, Times, fill_value};
 use crate::verdict::{Reason, Relationship, Verdict};
 
 /// Whether something recorded is what was asked for: yes, no, or not recorded.

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::value::{equal, fill, fill_pattern, fill_value};
+use super::value::{equal, escaped};
 use super::weigh::{Court, Held, Side};
 use crate::journal::{ChangeRow, ReplyRow};
-use crate::scenario::{Pos, ReplyCheck, ReplyTest, Sql, TableChange, WhichTurn};
+use crate::scenario::{Pos, ReplyCheck, ReplyTest, Sql, TableChange, WhichTurn, fill, fill_value};
 use crate::verdict::{Reason, Verdict};
 
 /// Findings of an app that was ready and then died, let a turn run out, or gave no usable reply.
@@ -60,7 +60,7 @@ impl Court<'_> {
                 Box::new(move |reply| reply.to_lowercase().contains(&text))
             }
             ReplyTest::Matches(pattern) => {
-                let pattern = regex::Regex::new(&fill_pattern(pattern, self.case))
+                let pattern = regex::Regex::new(&fill(pattern, &escaped(self.case)))
                     .map_err(|e| e.to_string())?;
                 Box::new(move |reply| pattern.is_match(reply))
             }

@@ -46,7 +46,7 @@ pub fn grade(contract: &Contract, scenario: &Scenario, case: &Case, evidence: &E
         case,
         evidence,
         roster: Roster::new(contract),
-        tables: Tables::new(evidence),
+        tables: Tables::new(contract, evidence),
     };
     if let Some(error) = &evidence.error {
         return court.nothing_graded(error);

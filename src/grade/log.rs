@@ -6,11 +6,11 @@
 //! let try.
 
 use super::evidence::{Action, Whose};
-use super::value::{fill_value, holds};
+use super::value::holds;
 use super::weigh::{Court, Held, Side};
 use crate::journal::OutcomeKind;
 use crate::name::ToolName;
-use crate::scenario::{CallPattern, OutcomeAsked, Times};
+use crate::scenario::{CallPattern, OutcomeAsked, Times, fill_value};
 use crate::verdict::{Reason, Verdict};
 
 /// Whether an action is one that is asked for.

@@ -1,4 +1,4 @@
-//! How recorded values are compared with values asked for, and how a case fills in a text.
+//! How recorded values are compared with values asked for.
 //!
 //! Numbers compare by value (1250 is 1250.0, and integers beyond 2^53 stay exact), never by how they were written.
 //! A string is never a number.
@@ -54,62 +54,13 @@ fn integer(n: &Number) -> Option<i128> {
     (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128)
 }
 
-/// `text` with `${name}` replaced by the case's values. A name the case does not have stays: loading refuses it.
-pub(super) fn fill(text: &str, case: &Case) -> String {
-    fill_with(text, case, |value| value)
-}
-
-/// [`fill`] for a regular expression: a value stands for itself and means nothing else.
-pub(super) fn fill_pattern(pattern: &str, case: &Case) -> String {
-    fill_with(pattern, case, |value| regex::escape(&value))
-}
-
-fn fill_with(text: &str, case: &Case, write: impl Fn(String) -> String) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        out.push_str(before);
-        let value = after
-            .split_once('}')
-            .and_then(|(name, after)| Some((case.get(name)?, after)));
-        rest = match value {
-            Some((value, after)) => {
-                out.push_str(&write(plain(value)));
-                after
-            }
-            None => {
-                out.push_str("${");
-                after
-            }
-        };
-    }
-    out.push_str(rest);
-    out
-}
-
-/// [`fill`] in every string of a value. A string that is nothing but `${name}` becomes the case's value itself, so
-/// that a number stays one.
-pub(super) fn fill_value(value: &Value, case: &Case) -> Value {
-    match value {
-        Value::String(text) => {
-            let name = text.strip_prefix("${").and_then(|t| t.strip_suffix('}'));
-            match name.and_then(|name| case.get(name)) {
-                Some(value) => value.clone(),
-                None => Value::String(fill(text, case)),
-            }
-        }
-        Value::Array(items) => items.iter().map(|item| fill_value(item, case)).collect(),
-        Value::Object(map) => map
-            .iter()
-            .map(|(key, value)| (key.clone(), fill_value(value, case)))
-            .collect(),
-        _ => value.clone(),
-    }
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+/// A case whose values stand for themselves in a regular expression and mean nothing else.
+pub(super) fn escaped(case: &Case) -> Case {
+    let escape = |value: &Value| match value {
+        Value::String(text) => regex::escape(text),
+        other => regex::escape(&other.to_string()),
+    };
+    case.iter()
+        .map(|(name, value)| (name.clone(), Value::String(escape(value))))
+        .collect()
 }

@@ -128,7 +128,6 @@ struct Tail {
     rows: u64,
     bytes: u64,
     prev: [u8; 64],
-    at: u64,
     line: Vec<u8>,
 }
 
@@ -228,7 +227,6 @@ impl Journal {
             rows: 0,
             bytes: 0,
             prev,
-            at: 0,
             line: Vec::with_capacity(4096),
         });
         Self {
@@ -307,10 +305,10 @@ impl Shared {
     }
 
     fn place(&self, tail: &Tail) -> Place<'_> {
-        let now = self.clock.unix_nanos(self.clock.now());
         Place {
             seq: tail.rows + 1,
-            at: now.max(tail.at),
+            // The clock is monotonic and read under the lock, so rows never go back in time.
+            at: self.clock.unix_nanos(self.clock.now()),
             prev: tail.prev,
             redactor: &self.redactor,
         }
@@ -336,7 +334,6 @@ impl Shared {
         tail.line = line;
         tail.prev = written?.digits();
         tail.rows = place.seq;
-        tail.at = place.at;
         Ok(place.seq)
     }
 

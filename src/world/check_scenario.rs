@@ -1,23 +1,21 @@
 //! A scenario held against the world at load: its seed, its `sql:` checks and the tables it names. Nothing is run, so
 //! that a statement which only fails on some rows is found by the trial, and told as an error then.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
 use super::closed::{EVIDENCE, ONE_COLUMN};
 use super::connection::Link;
 use super::fault::WorldFault;
 use super::freeze::Plan;
 use super::guard::Policy;
 use super::statement::{self, Site};
-use crate::scenario::{Check, CheckKind, Pos, Scenario};
+use crate::scenario::{Check, CheckKind, Pos, Scenario, Source};
+use std::collections::BTreeSet;
 
 /// Everything that is wrong with the statements and table names of `scenario`.
 pub(super) fn check_scenario(plan: &Plan, scenario: &Scenario) -> Vec<WorldFault> {
-    let path = &scenario.source.path;
+    let file = &scenario.source;
     let trouble = |e: rusqlite::Error| {
         vec![WorldFault::new(
-            path,
+            file,
             Pos { line: 1, column: 1 },
             e.to_string(),
         )]
@@ -36,7 +34,7 @@ pub(super) fn check_scenario(plan: &Plan, scenario: &Scenario) -> Vec<WorldFault
         all.intersection(&case).cloned().collect()
     });
     let site = |policy| Site {
-        path,
+        file,
         policy,
         read_only: None,
         names: Some(&names),
@@ -59,7 +57,7 @@ pub(super) fn check_scenario(plan: &Plan, scenario: &Scenario) -> Vec<WorldFault
                 let columns = statement::check(&link, sql, &site(Policy::Check));
                 faults.extend(match columns {
                     Ok(columns) if columns.len() != 1 => {
-                        Some(WorldFault::new(path, sql.pos, ONE_COLUMN))
+                        Some(WorldFault::new(file, sql.pos, ONE_COLUMN))
                     }
                     checked => checked.err(),
                 });
@@ -68,14 +66,14 @@ pub(super) fn check_scenario(plan: &Plan, scenario: &Scenario) -> Vec<WorldFault
                 faults.extend(
                     tables
                         .iter()
-                        .filter_map(|change| unknown(plan, &change.table, path, check.pos)),
+                        .filter_map(|change| unknown(plan, &change.table, file, check.pos)),
                 );
             }
             CheckKind::Unchanged(tables) => {
                 faults.extend(
                     tables
                         .iter()
-                        .filter_map(|table| unknown(plan, table, path, check.pos)),
+                        .filter_map(|table| unknown(plan, table, file, check.pos)),
                 );
             }
             CheckKind::All(inner) | CheckKind::Any(inner) => checks.extend(inner),
@@ -87,17 +85,11 @@ pub(super) fn check_scenario(plan: &Plan, scenario: &Scenario) -> Vec<WorldFault
     faults
 }
 
-fn unknown(plan: &Plan, name: &str, path: &Path, pos: Pos) -> Option<WorldFault> {
+fn unknown(plan: &Plan, name: &str, file: &Source, pos: Pos) -> Option<WorldFault> {
     let tables = || plan.tables.iter().filter(|table| !table.view);
     if tables().any(|table| table.name == name) {
         return None;
     }
-    let fault = WorldFault::new(path, pos, format!("no table `{name}` in the world"));
-    let near = tables()
-        .map(|table| (strsim::jaro_winkler(&table.name, name), &table.name))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    Some(match near {
-        Some((likeness, near)) if likeness > 0.8 => fault.help(format!("did you mean `{near}`?")),
-        _ => fault,
-    })
+    let fault = WorldFault::new(file, pos, format!("no table `{name}` in the world"));
+    Some(fault.near(name, tables().map(|table| table.name.clone())))
 }

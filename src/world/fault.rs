@@ -1,17 +1,16 @@
 //! A fault in what an author wrote, found before any trial: where, what, and what to do about it.
 //!
-//! No rendering here: the caller turns it into a diagnostic beside those of the files' own shapes.
+//! It becomes a [`Diagnostic`] like those of the files' own shapes, under the one code `world.fault`: what is wrong is
+//! mostly SQLite's to say, in SQLite's words.
 
-use std::path::{Path, PathBuf};
-
-use crate::scenario::Pos;
+use crate::scenario::{Diagnostic, Pos, Severity, Source};
 
 /// Something an author wrote that the world cannot be made of.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{}:{}: {what}", path.display(), pos.line, pos.column)]
+#[error("{}:{}:{}: {what}", file.path.display(), pos.line, pos.column)]
 pub struct WorldFault {
     /// The contract, the scenario, or a file of schema or rows.
-    pub path: PathBuf,
+    pub file: Source,
     /// Where in it.
     pub pos: Pos,
     /// What is wrong.
@@ -21,9 +20,9 @@ pub struct WorldFault {
 }
 
 impl WorldFault {
-    pub(super) fn new(path: &Path, pos: Pos, what: impl Into<String>) -> Self {
+    pub(super) fn new(file: &Source, pos: Pos, what: impl Into<String>) -> Self {
         Self {
-            path: path.to_owned(),
+            file: file.clone(),
             pos,
             what: what.into(),
             help: None,
@@ -33,6 +32,32 @@ impl WorldFault {
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// Names the one of `names` that `wanted` was probably meant to be.
+    pub(super) fn near(self, wanted: &str, names: impl IntoIterator<Item = String>) -> Self {
+        let likeness = |name: &String| strsim::jaro_winkler(name, wanted);
+        let nearest = names
+            .into_iter()
+            .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        match nearest.filter(|name| likeness(name) > 0.8) {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+}
+
+impl From<WorldFault> for Diagnostic {
+    fn from(fault: WorldFault) -> Self {
+        Self {
+            file: fault.file.path,
+            pos: fault.pos,
+            severity: Severity::Error,
+            code: "world.fault",
+            what: fault.what,
+            help: fault.help,
+            text: fault.file.text,
+        }
     }
 }
 

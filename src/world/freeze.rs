@@ -35,8 +35,7 @@ impl Frozen {
     /// Makes the world of `contract`, or tells everything that is wrong with it. Where the schema itself is wrong the
     /// tools are not looked at: each of their statements would be wrong for that reason alone.
     pub fn build(contract: &Contract) -> Result<Self, Vec<WorldFault>> {
-        let at_top =
-            |what: String| vec![WorldFault::new(&contract.source.path, Pos::default(), what)];
+        let at_top = |what: String| vec![WorldFault::new(&contract.source, Pos::default(), what)];
         let now = contract.world.now.as_deref();
         // Base rows may use `random()`: they are the same for every trial, so the seed is no trial's.
         let mut link =
@@ -47,13 +46,13 @@ impl Frozen {
                 return Err(faults);
             }
             let tables = tables::describe(&link.conn).map_err(|e| at_top(e.to_string()))?;
-            let path = sqlite
+            let file = sqlite
                 .schema
                 .first()
-                .map_or(&contract.source.path, |source| &source.path);
+                .map_or(&contract.source, |source| source);
             let faults: Vec<_> = tables.iter().filter_map(closed::cannot_keep).collect();
             if !faults.is_empty() {
-                let fault = |what| WorldFault::new(path, Pos { line: 1, column: 1 }, what);
+                let fault = |what| WorldFault::new(file, Pos { line: 1, column: 1 }, what);
                 return Err(faults.into_iter().map(fault).collect());
             }
             (tables, link.image().map_err(|e| at_top(e.to_string()))?)
@@ -92,11 +91,7 @@ fn fill(link: &mut Link, schema: &[Source], rows: &[(String, Source)]) -> Vec<Wo
     let mut faults = Vec::new();
     let own = |sql: &str| link.conn.execute_batch(sql).err().map(|e| e.to_string());
     let trouble = |what: String| match schema.first().or(rows.first().map(|(_, source)| source)) {
-        Some(source) => vec![WorldFault::new(
-            &source.path,
-            Pos { line: 1, column: 1 },
-            what,
-        )],
+        Some(source) => vec![WorldFault::new(source, Pos { line: 1, column: 1 }, what)],
         None => Vec::new(),
     };
     if let Some(what) = own("BEGIN") {
@@ -145,7 +140,7 @@ fn run_file(link: &Link, source: &Source) -> Result<(), WorldFault> {
                     _ => 0,
                 };
                 return Err(WorldFault::new(
-                    &source.path,
+                    source,
                     place(text, from + offset),
                     link.guard.explain(&e),
                 ));
@@ -164,7 +159,7 @@ fn is_incomplete(error: &rusqlite::Error) -> bool {
 }
 
 fn insert_rows(link: &Link, table: &str, source: &Source) -> Result<(), WorldFault> {
-    let fault = |pos, what: String| WorldFault::new(&source.path, pos, what);
+    let fault = |pos, what: String| WorldFault::new(source, pos, what);
     let json = source
         .path
         .extension()

@@ -26,12 +26,12 @@ pub(super) fn prepare(
     tool: &Tool,
     faults: &mut Vec<WorldFault>,
 ) -> Prepared {
-    let path = &contract.source.path;
+    let file = &contract.source;
     let schema = tool.args.as_ref().and_then(|args| match Schema::new(args) {
         Ok(schema) => Some(schema),
         Err(e) => {
             let what = format!("the arguments of {} cannot be checked: {e}", tool.name);
-            faults.push(WorldFault::new(path, tool.pos, what));
+            faults.push(WorldFault::new(file, tool.pos, what));
             None
         }
     });
@@ -44,10 +44,10 @@ pub(super) fn prepare(
             "{} has an argument named `now`, which is the world's time",
             tool.name
         );
-        faults.push(WorldFault::new(path, tool.pos, what).help("give the argument another name"));
+        faults.push(WorldFault::new(file, tool.pos, what).help("give the argument another name"));
     }
     let site = |read_only| Site {
-        path,
+        file,
         policy: Policy::Tool,
         read_only,
         names: names.as_ref(),
@@ -77,7 +77,7 @@ pub(super) fn prepare(
                     .filter(|name| !site.may_bind(name));
                 faults.extend(unknown.map(|name| {
                     let what = format!("`:{name}` in an answer of {} is {}", tool.name, site.named);
-                    WorldFault::new(path, tool.pos, what)
+                    WorldFault::new(file, tool.pos, what)
                 }));
             }
             Answer::Nothing => {}
@@ -95,11 +95,11 @@ fn check_answer(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<(), WorldFaul
     match twice {
         Some(name) => {
             let what = format!("two columns of the answer are called {name}");
-            Err(WorldFault::new(site.path, sql.pos, what).help("name one of them with AS"))
+            Err(WorldFault::new(site.file, sql.pos, what).help("name one of them with AS"))
         }
         None if columns.is_empty() => {
             let what = "this statement gives no columns to answer with";
-            Err(WorldFault::new(site.path, sql.pos, what)
+            Err(WorldFault::new(site.file, sql.pos, what)
                 .help("a statement that writes answers with RETURNING"))
         }
         None => Ok(()),

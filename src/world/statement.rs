@@ -1,17 +1,16 @@
 //! One author's statement: prepared at load so that no trial meets a broken one, bound by name, run within bounds.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use rusqlite::Statement;
+use rusqlite::{Connection, Statement};
 
 use super::answer;
 use super::cell::Cell;
 use super::connection::Link;
 use super::fault::WorldFault;
-use super::guard::{Guard, Policy};
+use super::guard::Policy;
 use super::tokens::{current_time, inconstant, wall_clock};
-use crate::scenario::Sql;
+use crate::scenario::{Source, Sql};
 
 /// The parameter that gives the world's time.
 pub(super) const NOW: &str = "now";
@@ -22,7 +21,7 @@ pub(super) const CONSTANT: &str = "a check must give the same answer whenever it
 /// What stands around a statement: where it may be used and which names it may bind.
 pub(super) struct Site<'a> {
     /// The file it stands in.
-    pub path: &'a Path,
+    pub file: &'a Source,
     pub policy: Policy,
     /// It may not write, whatever the policy; why not, for people.
     pub read_only: Option<&'a str>,
@@ -47,7 +46,7 @@ impl Site<'_> {
 /// Prepares `sql`, and tells what is wrong with it or which columns it gives. Nothing is run.
 pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<String>, WorldFault> {
     let guard = &link.guard;
-    let fault = |what: String| WorldFault::new(site.path, sql.pos, what);
+    let fault = |what: String| WorldFault::new(site.file, sql.pos, what);
     let checking = site.policy == Policy::Check;
     if checking && let Some(name) = inconstant(&sql.text) {
         return Err(fault(format!("{name} is refused: {CONSTANT}")));
@@ -68,7 +67,7 @@ pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<Strin
     }
     guard.begin();
     let prepared = guard.under(site.policy, || link.conn.prepare(&sql.text));
-    let stmt = prepared.map_err(|e| explain(guard, &e, &fault))?;
+    let stmt = prepared.map_err(|e| explain(link, &e, &fault))?;
     if let Some(why) = site.read_only
         && !stmt.readonly()
     {
@@ -95,24 +94,33 @@ pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<Strin
 }
 
 fn explain(
-    guard: &Guard,
+    link: &Link,
     error: &rusqlite::Error,
     fault: &impl Fn(String) -> WorldFault,
 ) -> WorldFault {
-    let what = guard.explain(error);
-    let quoted_text = what
-        .strip_prefix("no such column: \"")
-        .is_some_and(|rest| rest.contains("single-quotes"));
+    let what = link.guard.explain(error);
+    let missing = what.strip_prefix("no such table: ").map(str::to_owned);
+    let is_text = what.starts_with("no such column: \"") && what.contains("single-quotes");
     let fault = fault(what);
+    if let Some(missing) = missing {
+        return fault.near(&missing, tables(&link.conn));
+    }
     match error {
-        _ if quoted_text => {
-            fault.help("texts are written 'in single quotes', names in double quotes")
-        }
+        _ if is_text => fault.help("texts are written 'in single quotes', names in double quotes"),
         rusqlite::Error::MultipleStatement => {
             fault.help("write one statement per entry of the list")
         }
         _ => fault,
     }
+}
+
+/// The names a statement may read from; none where they cannot be had, since they only help a reader.
+fn tables(conn: &Connection) -> Vec<String> {
+    let named = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')";
+    let names = conn
+        .prepare(named)
+        .and_then(|mut stmt| stmt.query_map([], |row| row.get(0))?.collect());
+    names.unwrap_or_default()
 }
 
 /// The name of the parameter at `at`, if it is written `:name`.

@@ -1,8 +1,8 @@
 """An app under trial for the tests of `target`: echoes what it is told, and misbehaves as its arguments and turns say.
 
-Arguments (any number): die, never, deaf, child, tidy, escape, daemon, flood, noise; `robbed:HOW:FILE`: the first time (FILE is not
-there yet) a stranger takes the port; the app dies of it, or stays while the stranger answers.
-Turns: `die`, `hang`, `half`, `status`, `garbage`, `long`; anything else is echoed.
+Arguments (any number): die, never, warming, deaf, child, tidy, escape, daemon, flood, noise; `robbed:HOW:FILE`: the
+first time (FILE is not there yet) a stranger takes the port; the app dies of it, or stays while the stranger answers.
+Turns: `die`, `hang`, `half`, `health`, `status`, `garbage`, `long`; anything else is echoed.
 """
 
 import json
@@ -15,6 +15,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 ways = set(sys.argv[1:])
+asked_health = 0
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
@@ -42,7 +43,10 @@ class Chat(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def do_GET(self):
-        self.answer(b"{}", status=503 if "never" in ways else 200)
+        global asked_health
+        asked_health += 1
+        cold = "warming" in ways and asked_health <= 3
+        self.answer(b"{}", status=503 if cold or "never" in ways else 200)
 
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -57,6 +61,8 @@ class Chat(BaseHTTPRequestHandler):
             self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"reply\": ")
             self.wfile.flush()
             os._exit(8)
+        if text == "health":
+            return self.answer(json.dumps({"reply": str(asked_health)}).encode())
         if text == "status":
             return self.answer(b"no such thing", status=500)
         if text == "garbage":
@@ -80,6 +86,11 @@ class Chat(BaseHTTPRequestHandler):
         pieces = [{"role": "assistant"}, {"content": said[:5]}, {"content": said[5:]}]
         events = [json.dumps({"choices": [{"delta": piece}]}) for piece in pieces]
         self.stream(events if asked["messages"][-1]["content"] == "half" else [*events, "[DONE]"])
+
+
+def shell(script):
+    """Goes on once the shell has said that it is up, so that its traps are set."""
+    subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE).stdout.readline()
 
 
 def robbed(how, file):
@@ -114,9 +125,9 @@ if "noise" in ways:
 if "deaf" in ways:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if "child" in ways:
-    subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 61 & wait; sleep 61"])
+    shell("trap '' TERM; echo up; sleep 61 & wait; sleep 61")
 if "tidy" in ways:
-    subprocess.Popen(["sh", "-c", "trap 'sleep 0.3; exit' TERM; while :; do sleep 0.05; done"])
+    shell("trap 'sleep 0.3; exit' TERM; echo up; while :; do sleep 0.05; done")
 if "escape" in ways:
     subprocess.Popen(["sleep", "62"], start_new_session=True, **QUIET)
 if "daemon" in ways:

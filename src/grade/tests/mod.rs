@@ -84,6 +84,7 @@ fn contract() -> Contract {
         address_env: "URL".to_owned(),
     };
     Contract {
+        files: Vec::new(),
         source: source(),
         folder: PathBuf::new(),
         app: App {

@@ -203,10 +203,103 @@ fn a_table_without_a_change_did_not_change() {
     }
 }
 
+/// The world of these tests: one refund, and the action log beside it.
+fn world() -> Evidence {
+    let mut seen = two()
+        .done("refund", "issue_refund", json!({"cents": 5990}))
+        .build();
+    seen.tables = vec![crate::journal::TableRow {
+        table: "refunds".to_owned(),
+        create: "CREATE TABLE refunds (order_id TEXT, cents INTEGER)".to_owned(),
+        columns: vec!["order_id".to_owned(), "cents".to_owned()],
+        rows: vec![vec![json!("1042"), json!(5990)]],
+    }];
+    seen
+}
+
+fn sql(text: &str) -> CheckKind {
+    CheckKind::Sql(crate::scenario::Sql {
+        text: text.into(),
+        pos: Default::default(),
+    })
+}
+
+#[test]
+fn sql_asks_the_closed_tables_and_the_case() {
+    for (text, expected) in [
+        (
+            "SELECT count(*) = 1 FROM refunds WHERE cents = :cents",
+            "passed",
+        ),
+        ("SELECT count(*) = 2 FROM refunds", "failed"),
+        (
+            "SELECT count(*) = 1 FROM actions WHERE worker = 'refund' AND kind = 'done'",
+            "passed",
+        ),
+        ("SELECT count(*) = 2 FROM replies", "passed"),
+        ("SELECT text = 'Two.' FROM turns WHERE n = 2", "passed"),
+    ] {
+        assert_eq!(said(None, sql(text), world()), expected, "{text}");
+    }
+    assert_eq!(said(None, not(sql("SELECT 0")), world()), "passed");
+}
+
+#[test]
+fn sql_that_gives_no_answer_is_a_broken_check() {
+    for text in [
+        "SELECT NULL",
+        "SELECT 2",
+        "SELECT 1 WHERE 0",
+        "SELECT 1 FROM nowhere",
+    ] {
+        let grades = super::graded(None, sql(text), world());
+        let error = grades.end.error.map(|error| (error.code, error.line));
+        assert_eq!(
+            error,
+            Some(("check_broken".to_owned(), Some(super::LINE))),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_call_that_spans_attribute_is_that_workers_in_sql_as_well() {
+    let asked = || sql("SELECT count(*) = 1 FROM actions WHERE worker = 'clerk'");
+    let trial = evidence().call(
+        None,
+        "get_order",
+        json!({}),
+        crate::journal::OutcomeKind::Done,
+    );
+    assert_eq!(said(None, asked(), trial.clone().build()), "failed");
+    let lane = |worker: Option<&str>, claimed: Option<&str>, seq| crate::journal::LaneRow {
+        attempt: seq,
+        worker: worker.map(str::to_owned),
+        basis: "audited".to_owned(),
+        claimed: claimed.map(str::to_owned),
+    };
+    let audited = trial.last(|action| action.lane = Some(lane(Some("clerk"), None, action.seq)));
+    assert_eq!(said(None, asked(), audited.build()), "passed");
+    // A disputed call keeps its channel's worker.
+    let disputed = evidence()
+        .done("refund", "get_order", json!({}))
+        .last(|action| action.lane = Some(lane(None, Some("clerk"), action.seq)));
+    assert_eq!(said(None, asked(), disputed.clone().build()), "failed");
+    let of_channel = sql("SELECT count(*) = 1 FROM actions WHERE worker = 'refund'");
+    assert_eq!(said(None, of_channel, disputed.build()), "passed");
+}
+
 #[test]
 fn a_world_kept_from_the_app_for_want_of_a_log_shows_nothing() {
     let mut seen = changes(&[]);
     seen.findings = evidence().finding("log_unavailable").build().findings;
     let asked = CheckKind::Unchanged(vec!["orders".to_owned()]);
-    assert_eq!(said(None, asked, seen), "unknown: record_incomplete");
+    assert_eq!(
+        said(None, asked, seen.clone()),
+        "unknown: record_incomplete"
+    );
+    assert_eq!(
+        said(None, sql("SELECT 1"), seen),
+        "unknown: record_incomplete"
+    );
 }

@@ -35,7 +35,10 @@ fn read_tool(text: &str) -> Tool {
 #[test]
 fn a_statement_that_cannot_be_prepared_is_told_at_its_line() {
     for (text, what) in [
-        ("SELECT * FROM order_s", "no such table: order_s"),
+        (
+            "SELECT * FROM order_s",
+            "no such table: order_s (did you mean `orders`?)",
+        ),
         ("SELECT nope FROM orders", "no such column: nope"),
         ("SELEC 1", "near \"SELEC\": syntax error"),
         ("", "no statement"),
@@ -349,7 +352,10 @@ fn a_scenarios_statements_are_refused_at_load_at_their_place() {
             "INSERT INTO orders (id, status, total_cents) VALUES (:order, random(), unixepoch('now'))",
             "",
         ),
-        ("INSERT INTO order_s VALUES (1)", "no such table: order_s"),
+        (
+            "INSERT INTO order_s VALUES (1)",
+            "no such table: order_s (did you mean `orders`?)",
+        ),
         (
             "INSERT INTO actions (seq) VALUES (1)",
             "no such table: actions",

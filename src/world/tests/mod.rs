@@ -124,6 +124,7 @@ pub(super) fn contract(schema: &str, tools: Vec<Tool>) -> Contract {
         peers: BTreeMap::new(),
         model: ModelSpec::default(),
         limits: Limits::default(),
+        files: Vec::new(),
     }
 }
 
