@@ -60,7 +60,7 @@ pub const HANDOFF_MESSAGE: &str = "handoff_message_next";
 /// LangGraph: spans of a job carry the namespace of the task in which one call started it.
 pub const JOB_NAMESPACE: &str = "job_namespace";
 /// LangGraph: a call gave back a command to go to a node, and that node's agent ran at the graph's next step.
-pub const COMMAND_GOTO: &str = "command_goto";
+pub const COMMAND_GOTO: &str = "command_goto_next";
 /// LangGraph: a graph's node that is an agent.
 pub const GRAPH_NODE: &str = "graph_node";
 /// LlamaIndex: a call bears the id of the request that an agent's step made.

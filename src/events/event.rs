@@ -62,8 +62,8 @@ pub struct Event {
     pub trace_id: TraceId,
     /// The span it rests on: of a tool call its own, of a hand-off the call that carried it, else the worker's run.
     pub span_id: SpanId,
-    /// `span_id` of the hand-off it ran in; none at the top, and where unknown.
-    pub parent: Option<SpanId>,
+    /// Trace and span of the hand-off it ran in; none at the top, and where unknown.
+    pub parent: Option<(TraceId, SpanId)>,
     /// Unix nanoseconds, by the app's clock.
     pub started_at: u64,
     /// Unix nanoseconds. Of a hand-off: the worker's own end, none where that is not on record.
@@ -93,7 +93,7 @@ impl From<Event> for EventRow {
             basis: event.basis.to_owned(),
             trace_id: event.trace_id.to_string(),
             span_id: event.span_id.to_string(),
-            parent_span_id: event.parent.map(|id| id.to_string()),
+            parent_span_id: event.parent.map(|(_, span)| span.to_string()),
             started_at: event.started_at.to_string(),
             ended_at: event.ended_at.map(|at| at.to_string()),
             ended_with: event.ended_with.map(|end| match end {

@@ -36,10 +36,37 @@ pub(super) struct Node<'a> {
     pub act: Up,
     /// Nearest run, call or group above.
     pub place: Up,
+    /// Of a group: where a run that starts in it really starts.
+    pub way: Way,
     /// Nearest step above, with no run or call between.
     pub step: Option<Id>,
     /// The rule by which a framework's own ids put this span below another than its parent.
     pub adopted: Option<&'static str>,
+}
+
+/// The way out of the groups around a run, to what they were started by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// The run or call around the groups, or where the way up ends.
+    pub out: Up,
+    /// One of the groups runs its agents side by side.
+    pub side_by_side: bool,
+    /// One of the groups, or the trace itself, runs its agents one after the other.
+    pub in_order: bool,
+    /// One of the groups starts no agents.
+    pub starts_none: bool,
+}
+
+impl Default for Way {
+    fn default() -> Self {
+        Self::from(Up::Root)
+    }
+}
+
+impl From<Up> for Way {
+    fn from(out: Up) -> Self {
+        Self { out, side_by_side: false, in_order: out == Up::Root, starts_none: false }
+    }
 }
 
 /// All spans of one reading.
@@ -76,6 +103,7 @@ impl<'a> Forest<'a> {
                 parent: Up::Root,
                 act: Up::Root,
                 place: Up::Root,
+                way: Way::default(),
                 step: None,
                 adopted: None,
             })
@@ -185,6 +213,14 @@ impl<'a> Forest<'a> {
         self.downward = downward;
     }
 
+    /// The way out of the groups around what stands at `place`.
+    pub fn way_out(&self, place: Up) -> Way {
+        match place {
+            Up::Node(at) if matches!(self.node(at).role, Role::Group(_)) => self.node(at).way,
+            place => Way::from(place),
+        }
+    }
+
     /// Finds the nearest run, call and group above every node, once roles are settled.
     pub fn look_up(&mut self) {
         for at in 0..self.downward.len() {
@@ -201,7 +237,14 @@ impl<'a> Forest<'a> {
                 }
                 end => (end, end, None),
             };
+            let mut way = self.way_out(place);
+            if let Role::Group(group) = &self.node(id).role {
+                way.side_by_side |= group.side_by_side;
+                way.in_order |= !group.side_by_side;
+                way.starts_none |= group.starts_none;
+            }
             let node = &mut self.nodes[id as usize];
+            node.way = way;
             node.act = act;
             node.place = place;
             node.step = step;
