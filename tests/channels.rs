@@ -400,7 +400,7 @@ async fn thousands_of_concurrent_calls_lose_nothing_and_keep_their_order() {
 
 const SHARED: &str = r#"
 contract: 1
-app: { name: desk, start: ["true"], talk: { stdio: {} } }
+app: { name: desk, start: ["true"], talk: stdio }
 shared: { address_env: TOOLS_URL }
 workers:
   - { id: order_lookup, agent: Lookup, allowed_tools: [get_order], lane: token_header, token_env: LOOKUP_TOKEN }

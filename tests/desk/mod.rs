@@ -23,7 +23,7 @@ pub mod upstream;
 /// The contract most tests use; `EXTRA` lines go under `workers`, `LIMITS` under `limits`.
 pub const CONTRACT: &str = r#"
 contract: 1
-app: { name: desk, start: ["true"], talk: { stdio: {} } }
+app: { name: desk, start: ["true"], talk: stdio }
 limits: { body: 64KB }
 workers:
   - { id: order_lookup, agent: Lookup, allowed_tools: [get_order], binding: separate, address_env: LOOKUP_URL }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
-use hyper::body::{Bytes, Frame, Incoming};
+use http_body_util::channel::{Channel, Sender};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
 
 /// The service; ends with the runtime of its test.
 #[derive(Clone)]
@@ -25,7 +26,8 @@ pub struct Upstream {
     pub connections: Arc<AtomicUsize>,
 }
 
-type Body = BoxBody<Bytes, Infallible>;
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+type Frames = Sender<Bytes, Infallible>;
 
 impl Upstream {
     pub async fn start() -> Self {
@@ -80,7 +82,7 @@ pub async fn scripted(bytes: &'static [u8]) -> SocketAddr {
 
 fn fixed(bytes: impl Into<Bytes>) -> Body {
     let bytes: Bytes = bytes.into();
-    http_body_util::Full::new(bytes).boxed()
+    Full::new(bytes).boxed_unsync()
 }
 
 async fn answer(request: Request<Incoming>) -> Response<Body> {
@@ -149,11 +151,11 @@ fn odd() -> Response<Body> {
 }
 
 fn trailers() -> Response<Body> {
-    let frames = async_frames(|send| async move {
-        let _ = send.send(Frame::data(Bytes::from_static(b"body"))).await;
+    let frames = async_frames(|mut send| async move {
+        let _ = send.send_data(Bytes::from_static(b"body")).await;
         let mut trailers = HeaderMap::new();
         trailers.insert("x-sum", "4".parse().expect("a value"));
-        let _ = send.send(Frame::trailers(trailers)).await;
+        let _ = send.send_trailers(trailers).await;
     });
     let mut response = Response::new(frames);
     response.headers_mut().insert("trailer", "x-sum".parse().expect("a value"));
@@ -162,11 +164,11 @@ fn trailers() -> Response<Body> {
 
 /// Each piece of the request's body comes back at once, as it arrives.
 fn stream(mut body: Incoming) -> Response<Body> {
-    let frames = async_frames(|send| async move {
-        let _ = send.send(Frame::data(Bytes::from_static(b"data: start\n\n"))).await;
+    let frames = async_frames(|mut send| async move {
+        let _ = send.send_data(Bytes::from_static(b"data: start\n\n")).await;
         while let Some(Ok(frame)) = body.frame().await {
             if let Ok(data) = frame.into_data()
-                && send.send(Frame::data(data)).await.is_err()
+                && send.send_data(data).await.is_err()
             {
                 return;
             }
@@ -175,30 +177,10 @@ fn stream(mut body: Incoming) -> Response<Body> {
     with_type(Response::new(frames), "text/event-stream")
 }
 
-fn async_frames<F: Future<Output = ()> + Send + 'static>(
-    make: impl FnOnce(mpsc::Sender<Frame<Bytes>>) -> F,
-) -> Body {
-    let (send, receive) = mpsc::channel(1);
+fn async_frames<F: Future<Output = ()> + Send + 'static>(make: impl FnOnce(Frames) -> F) -> Body {
+    let (send, body) = Channel::new(1);
     tokio::spawn(make(send));
-    let frames = futures_util::stream::unfold(receive, |mut receive| async move {
-        let frame = receive.recv().await?;
-        Some((Ok::<_, Infallible>(frame), receive))
-    });
-    BodyExt::boxed(StreamBody::new(Box::pin(SyncStream(frames))))
-}
-
-/// A boxed body has to be `Sync`; nobody shares it.
-struct SyncStream<S>(S);
-
-impl<S: futures_util::Stream + Unpin> futures_util::Stream for SyncStream<S> {
-    type Item = S::Item;
-
-    fn poll_next(
-        mut self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Self::Item>> {
-        std::pin::Pin::new(&mut self.0).poll_next(cx)
-    }
+    body.boxed_unsync()
 }
 
 async fn echo(request: Request<Incoming>) -> Response<Body> {
