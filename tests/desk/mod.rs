@@ -290,7 +290,10 @@ impl Address {
 
     /// Sends `METHOD target` with these header lines and this body, on a connection of its own.
     pub async fn send(&self, method: &str, target: &str, headers: &[&str], body: &[u8]) -> Answer {
-        let mut head = format!("{method} {}{target} HTTP/1.1\r\nhost: desk\r\nconnection: close\r\n", self.prefix);
+        let mut head = format!(
+            "{method} {}{target} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n",
+            self.prefix, self.socket
+        );
         for header in headers {
             head += header;
             head += "\r\n";

@@ -187,13 +187,15 @@ async fn echo(request: Request<Incoming>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let collected = body.collect().await.expect("a body");
     let trailers: Vec<_> = collected.trailers().into_iter().flatten().map(|(n, v)| (n.to_string(), latin(v.as_bytes()))).collect();
-    let headers: Vec<_> = parts
+    let mut headers: Vec<_> = parts
         .headers
         .iter()
         // This hop's own.
         .filter(|(name, _)| !matches!(name.as_str(), "host" | "connection" | "transfer-encoding" | "content-length"))
         .map(|(name, value)| (name.to_string(), latin(value.as_bytes())))
         .collect();
+    // The order of different names says nothing (RFC 9110 5.3); that of one name stays.
+    headers.sort_by(|a, b| a.0.cmp(&b.0));
     let seen = json!({
         "method": parts.method.as_str(),
         "target": parts.uri.to_string(),

@@ -11,8 +11,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::header::CONTENT_LENGTH;
+use http::{Method, Request, Response};
 use hyper::body::Incoming;
 
 pub use client::{BadBase, Base, Client};
@@ -36,9 +36,6 @@ type Answered = Result<Response<ChannelBody>, Closed>;
 
 /// Answers one request.
 pub async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Answered {
-    if has_two_lengths(&request) {
-        return Ok(bad_request());
-    }
     let (claim, _) = split(request.uri().path());
     match shared.registry.find(claim) {
         Some(Entry::Channel(channel)) => ToTheEnd::new(call(shared, channel, request)).await,
@@ -55,19 +52,6 @@ pub async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Answered 
             Ok(turned_away(&refusal, request).await)
         }
     }
-}
-
-/// A body framed in two ways is read in two ways by two readers (RFC 9112 6.3): neither is taken.
-fn has_two_lengths(request: &Request<Incoming>) -> bool {
-    let headers = request.headers();
-    headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH)
-}
-
-fn bad_request() -> Response<ChannelBody> {
-    let mut response = Response::new(ChannelBody::Whole(None));
-    *response.status_mut() = StatusCode::BAD_REQUEST;
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    response
 }
 
 /// A path's first segment, and the rest with its slash.
@@ -100,14 +84,15 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
     let variables = matched.as_ref().map_or(&[][..], |found| &found.variables);
     let received = Received::read(&parts, variables, tool, site, body).await;
     let unnamed = || {
-        let routed = tool.is_some() || site.passthrough().is_some();
-        headers::masquerade(&parts)
-            .filter(|_| tool.is_some())
-            .or_else(|| (!routed).then(|| format!("{} {path} is no tool of the contract", parts.method)))
-            .map(|reason| Refusal {
-                code: RefusalCode::UnknownAction,
-                reason,
-            })
+        let reason = headers::upgrade(&parts.headers).or_else(|| match tool {
+            Some(_) => headers::masquerade(&parts, received.form_fields()),
+            None if site.passthrough().is_some() => None,
+            None => Some(format!("{} {path} is no tool of the contract", parts.method)),
+        });
+        reason.map(|reason| Refusal {
+            code: RefusalCode::UnknownAction,
+            reason,
+        })
     };
     let (recorded, cut) = received.recorded();
     let asked = Asked {
