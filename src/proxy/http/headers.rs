@@ -6,15 +6,14 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, request::Parts};
 
+use serde_json::Value;
+
 use crate::proxy::LANE_HEADER;
 use crate::proxy::arguments::pairs;
 
 /// RFC 9110 7.6.1, and the two names that old clients still send.
 fn is_hop_by_hop(name: &HeaderName) -> bool {
-    matches!(
-        name.as_str(),
-        "connection" | "proxy-connection" | "keep-alive" | "te" | "transfer-encoding" | "upgrade"
-    )
+    matches!(name.as_str(), "connection" | "proxy-connection" | "keep-alive" | "te" | "transfer-encoding" | "upgrade")
 }
 
 /// Takes off what is meant for this hop: the fields above, and those that `Connection` names.
@@ -41,11 +40,9 @@ fn strip_hop(headers: &mut HeaderMap) {
 /// token goes no further, and a `100 Continue` was already ours to send.
 pub fn to_upstream(headers: &mut HeaderMap) {
     let trailers = headers.get_all(TE).iter().any(|value| {
-        value.to_str().is_ok_and(|value| {
-            value
-                .split(',')
-                .any(|one| one.trim().eq_ignore_ascii_case("trailers"))
-        })
+        value
+            .to_str()
+            .is_ok_and(|value| value.split(',').any(|one| one.trim().eq_ignore_ascii_case("trailers")))
     });
     strip_hop(headers);
     headers.remove(HOST);
@@ -75,29 +72,24 @@ const OVERRIDES: [&str; 6] = [
     "x-original-method",
 ];
 
-/// Why a request is not the tool call that its method and path say: it asks to be read as another one, or to become
-/// another protocol. What is permitted is what was named, so a request with two names has none.
-pub fn masquerade(parts: &Parts) -> Option<String> {
-    if let Some(name) = OVERRIDES
-        .iter()
-        .find(|name| parts.headers.contains_key(**name))
-    {
-        return Some(format!(
-            "the header `{name}` asks for another action than the route"
-        ));
+/// Why a request is not the tool call that its method and path say: it asks to be read as another one. What is
+/// permitted and recorded is what was named, so a request with two names has none.
+pub fn masquerade(parts: &Parts, fields: Option<&Value>) -> Option<String> {
+    if let Some(name) = OVERRIDES.iter().find(|name| parts.headers.contains_key(**name)) {
+        return Some(format!("the header `{name}` asks for another action than the route"));
     }
     let mut query = parts.uri.query().into_iter().flat_map(pairs);
-    if query.any(|(key, _)| key == "_method") {
-        return Some("the query's `_method` asks for another action than the route".to_owned());
-    }
-    let upgrade = parts
-        .headers
-        .get_all(UPGRADE)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    // `h2c` is an offer that may be ignored (RFC 9113 3.1), and stock clients make it with every first request.
-    let mut asked = upgrade.flat_map(|value| value.split(',')).map(str::trim);
-    asked
+    let in_form = fields.is_some_and(|fields| fields.get("_method").is_some());
+    (in_form || query.any(|(key, _)| key == "_method"))
+        .then(|| "the parameter `_method` asks for another action than the route".to_owned())
+}
+
+/// The protocol that a request asks to go on in, where it is one that a channel does not carry. `h2c` is an offer that
+/// may be ignored (RFC 9110 7.8), and stock clients make it with every first request.
+pub fn upgrade(headers: &HeaderMap) -> Option<String> {
+    let offered = headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok());
+    let mut protocols = offered.flat_map(|value| value.split(',')).map(str::trim);
+    protocols
         .find(|protocol| !protocol.eq_ignore_ascii_case("h2c"))
         .map(|protocol| format!("an upgrade to `{protocol}` is not carried by a channel"))
 }
@@ -148,11 +140,18 @@ mod tests {
             let request = Request::builder().uri(uri).header(name, value).body(());
             request.expect("a request").into_parts().0
         };
-        assert!(masquerade(&parts("X-HTTP-Method-Override", "DELETE", "/a")).is_some());
-        assert!(masquerade(&parts("x-original-url", "/admin", "/a")).is_some());
-        assert!(masquerade(&parts("accept", "*/*", "/a?%5Fmethod=DELETE")).is_some());
-        assert!(masquerade(&parts("upgrade", "websocket", "/a")).is_some());
-        assert!(masquerade(&parts("upgrade", "h2c, websocket", "/a")).is_some());
-        assert!(masquerade(&parts("upgrade", "h2c", "/a?method=1")).is_none());
+        assert!(masquerade(&parts("X-HTTP-Method-Override", "DELETE", "/a"), None).is_some());
+        assert!(masquerade(&parts("x-original-url", "/admin", "/a"), None).is_some());
+        assert!(masquerade(&parts("accept", "*/*", "/a?%5Fmethod=DELETE"), None).is_some());
+        let form = serde_json::json!({"_method": "DELETE"});
+        assert!(masquerade(&parts("accept", "*/*", "/a"), Some(&form)).is_some());
+        assert!(masquerade(&parts("accept", "*/*", "/a?method=1"), None).is_none());
+    }
+
+    #[test]
+    fn only_h2c_is_an_offer_that_may_be_ignored() {
+        for (offer, carried) in [("h2c", true), ("H2C", true), ("websocket", false), ("h2c, websocket", false)] {
+            assert_eq!(upgrade(&map(&[("upgrade", offer)])).is_none(), carried, "{offer}");
+        }
     }
 }

@@ -11,8 +11,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::header::CONTENT_LENGTH;
+use http::{Method, Request, Response};
 use hyper::body::Incoming;
 
 pub use client::{BadBase, Base, Client};
@@ -36,15 +36,11 @@ type Answered = Result<Response<ChannelBody>, Closed>;
 
 /// Answers one request.
 pub async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Answered {
-    if has_two_lengths(&request) {
-        return Ok(bad_request());
-    }
     let (claim, _) = split(request.uri().path());
     match shared.registry.find(claim) {
         Some(Entry::Channel(channel)) => ToTheEnd::new(call(shared, channel, request)).await,
         Some(Entry::Gone(late)) => {
-            late.calls
-                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            late.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok(turned_away(&gate::closed(), request).await)
         }
         None => {
@@ -56,21 +52,6 @@ pub async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Answered 
             Ok(turned_away(&refusal, request).await)
         }
     }
-}
-
-/// A body framed in two ways is read in two ways by two readers (RFC 9112 6.3): neither is taken.
-fn has_two_lengths(request: &Request<Incoming>) -> bool {
-    let headers = request.headers();
-    headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH)
-}
-
-fn bad_request() -> Response<ChannelBody> {
-    let mut response = Response::new(ChannelBody::Whole(None));
-    *response.status_mut() = StatusCode::BAD_REQUEST;
-    response
-        .headers_mut()
-        .insert(CONNECTION, HeaderValue::from_static("close"));
-    response
 }
 
 /// A path's first segment, and the rest with its slash.
@@ -103,23 +84,20 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
     let variables = matched.as_ref().map_or(&[][..], |found| &found.variables);
     let received = Received::read(&parts, variables, tool, site, body).await;
     let unnamed = || {
-        let routed = tool.is_some() || site.passthrough().is_some();
-        headers::masquerade(&parts)
-            .filter(|_| tool.is_some())
-            .or_else(|| {
-                (!routed).then(|| format!("{} {path} is no tool of the contract", parts.method))
-            })
-            .map(|reason| Refusal {
-                code: RefusalCode::UnknownAction,
-                reason,
-            })
+        let reason = headers::upgrade(&parts.headers).or_else(|| match tool {
+            Some(_) => headers::masquerade(&parts, received.form_fields()),
+            None if site.passthrough().is_some() => None,
+            None => Some(format!("{} {path} is no tool of the contract", parts.method)),
+        });
+        reason.map(|reason| Refusal {
+            code: RefusalCode::UnknownAction,
+            reason,
+        })
     };
     let (recorded, cut) = received.recorded();
     let asked = Asked {
         tool,
-        refused: stranger
-            .or_else(|| received.refused.clone())
-            .or_else(unnamed),
+        refused: stranger.or_else(|| received.refused.clone()).or_else(unnamed),
         arguments: &received.arguments,
         recorded,
         cut,
@@ -131,17 +109,8 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
         Ok(begun) => begun,
         Err(refusal) => {
             let named = tool.map(|tool| tool.name.as_str());
-            let allow = if named.is_none() {
-                site.routes.methods(path)
-            } else {
-                Vec::new()
-            };
-            return Ok(refusal::response(
-                &refusal,
-                named,
-                lane.worker().map(|id| id.as_str()),
-                &allow,
-            ));
+            let allow = if named.is_none() { site.routes.methods(path) } else { Vec::new() };
+            return Ok(refusal::response(&refusal, named, lane.worker().map(|id| id.as_str()), &allow));
         }
     };
     let Begun { permit, call, due } = begun;
@@ -159,9 +128,7 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
     if is_head && let ChannelBody::Whole(body) = answer.body_mut() {
         // What a HEAD would have been answered with is known by its length alone.
         if let Some(bytes) = body.take() {
-            answer
-                .headers_mut()
-                .insert(CONTENT_LENGTH, bytes.len().into());
+            answer.headers_mut().insert(CONTENT_LENGTH, bytes.len().into());
         }
     }
     Ok(answer)

@@ -35,6 +35,7 @@ pub struct Received {
     pub refused: Option<Refusal>,
     /// What is left to forward.
     pub body: Taken,
+    form: BodyForm,
     unread: bool,
 }
 
@@ -88,10 +89,16 @@ impl Received {
         Self {
             arguments: read.value,
             unreadable: read.unreadable,
+            form,
             unread: refused.is_some() || matches!(taken, Taken::Streaming(_)),
             refused,
             body: taken,
         }
+    }
+
+    /// The arguments, where a form gave some of them.
+    pub fn form_fields(&self) -> Option<&Value> {
+        Some(&self.arguments).filter(|_| self.form == BodyForm::Form)
     }
 
     /// What a row is to hold instead of the arguments, and whether it holds less than was sent.
