@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use mocktrial::clock::{Clock, Moment};
-use mocktrial::name::ToolName;
+use mocktrial::name::{ToolName, WorkerId};
 use mocktrial::permit::{Ask, Permit, Rules, Usage, decide};
 use mocktrial::scenario::{Case, Contract, Effect, Limits, Pos, Source, Sql, contract_from};
 use mocktrial::world::{AnswerKind, ClosedEvidence, ClosedTables, Frozen, World};
@@ -184,7 +184,9 @@ fn permit(tool: &str, effect: Effect) -> Result<Permit> {
         effect,
         at: Moment(0),
     };
-    decide(&Rules::new(None, [])?, Usage::default(), ask).map_err(|refusal| refusal.reason.into())
+    let worker = WorkerId::new("worker")?;
+    decide(&Rules::new(&worker, [])?, Usage::default(), ask)
+        .map_err(|refusal| refusal.reason.into())
 }
 
 fn call(world: &World, tool: &str, effect: Effect, args: &Value) -> Result<()> {

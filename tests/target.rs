@@ -631,6 +631,7 @@ fn contract(setup: &[&str]) -> Contract {
             path: PathBuf::new(),
             text: "".into(),
         },
+        files: Vec::new(),
         folder: app.cwd.clone(),
         app,
         shared_address_env: None,

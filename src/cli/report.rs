@@ -53,7 +53,7 @@ impl Args {
             reports.add(&kept, (!quiet).then_some(&mut out as _))?;
         }
         reports.write()?;
-        if let Some(json) = reports.to_json() {
+        if let Some(json) = reports.take_json() {
             println!("{json:#}");
         } else if self.markdown {
             reports.markdown(&mut out).map_err(Told::trouble)?;

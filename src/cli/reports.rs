@@ -109,7 +109,7 @@ impl Reports {
     }
 
     /// The run as one JSON document, where it was asked for.
-    pub(super) fn to_json(&mut self) -> Option<serde_json::Value> {
+    pub(super) fn take_json(&mut self) -> Option<serde_json::Value> {
         let trials = self.trials.take()?;
         serde_json::to_value(json::RunReport::new(&self.totals, trials)).ok()
     }

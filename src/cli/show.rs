@@ -33,7 +33,12 @@ impl Args {
                 serde_json::to_string_pretty(&report).map_err(Told::trouble)?
             );
         } else {
-            show::trial(&mut anstream::stdout(), &story, &self.base.unwrap_or_default()).map_err(|error| at(&error))?;
+            show::trial(
+                &mut anstream::stdout(),
+                &story,
+                &self.base.unwrap_or_default(),
+            )
+            .map_err(|error| at(&error))?;
         }
         Ok(Exit::Passed)
     }

@@ -65,7 +65,12 @@ impl Default for Way {
 
 impl From<Up> for Way {
     fn from(out: Up) -> Self {
-        Self { out, side_by_side: false, in_order: out == Up::Root, starts_none: false }
+        Self {
+            out,
+            side_by_side: false,
+            in_order: out == Up::Root,
+            starts_none: false,
+        }
     }
 }
 

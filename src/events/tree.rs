@@ -21,7 +21,9 @@ pub fn tree(out: &mut impl Write, events: &[Event]) -> io::Result<()> {
         .collect();
     for (at, event) in events.iter().enumerate() {
         // An event that stands below itself, or below one that is not here, is written at the top.
-        let parent = event.parent.filter(|key| hand_offs.get(key).is_some_and(|&above| above != at));
+        let parent = event
+            .parent
+            .filter(|key| hand_offs.get(key).is_some_and(|&above| above != at));
         below.entry(parent).or_default().push(at);
     }
     let mut left: Vec<(usize, usize)> = Vec::new();

@@ -26,7 +26,8 @@ fn role(span: &Span) -> Role<'_> {
     let mut role = openinference::CONVENTION.role(span);
     match &mut role {
         Role::Run(run) => {
-            run.id = name(&span.attributes, "agno.agent.id").or_else(|| name(&span.attributes, "agno.team.id"));
+            run.id = name(&span.attributes, "agno.agent.id")
+                .or_else(|| name(&span.attributes, "agno.team.id"));
         }
         // In this package these are the arguments.
         Role::Call(call) if matches!(call.arguments, Args::None) => {
@@ -54,15 +55,17 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
             Role::Run(run) => {
                 if let Some(member) = &run.id {
                     let task = told(node.span.attributes.text("input.value"));
-                    runs.entry((beside, member.to_string(), task)).or_default().push_back(id);
+                    runs.entry((beside, member.to_string(), task))
+                        .or_default()
+                        .push_back(id);
                 }
             }
             Role::Call(call) if call.tool.as_deref() == Some(DELEGATING) => {
-                if let Value::Object(fields) = call.arguments.value() {
-                    if let Some(member) = fields.get("member_id").and_then(Value::as_str) {
-                        let task = told(fields.get("task").and_then(Value::as_str));
-                        calls.push((id, (beside, member.to_owned(), task)));
-                    }
+                if let Value::Object(fields) = call.arguments.value()
+                    && let Some(member) = fields.get("member_id").and_then(Value::as_str)
+                {
+                    let task = told(fields.get("task").and_then(Value::as_str));
+                    calls.push((id, (beside, member.to_owned(), task)));
                 }
             }
             _ => {}
@@ -71,7 +74,9 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
     // One member told the same twice at once: each call takes the first run in its time that no other call has.
     for (call, key) in calls {
         let span = forest.node(call).span;
-        let Some(runs) = runs.get_mut(&key) else { continue };
+        let Some(runs) = runs.get_mut(&key) else {
+            continue;
+        };
         while let Some(&run) = runs.front() {
             let start = forest.node(run).span.start;
             if start > span.end {

@@ -29,19 +29,19 @@ const DEEPEST: usize = 4;
 fn role(span: &Span) -> Role<'_> {
     match openinference::CONVENTION.role(span) {
         Role::Call(mut call) => {
-            if let Value::Object(mut fields) = call.arguments.value() {
-                if let Some(Value::Object(mut named)) = fields.remove("kwargs") {
-                    // The framework's own argument, printed.
-                    named.remove("ctx");
-                    if let (Some(HANDOFF), Some(Value::String(to))) =
-                        (call.tool.as_deref(), named.get("to_agent"))
-                    {
-                        call.class = Class::PassesControl {
-                            to: Some(to.as_str().into()),
-                        };
-                    }
-                    call.arguments = Args::Data(Value::Object(named));
+            if let Value::Object(mut fields) = call.arguments.value()
+                && let Some(Value::Object(mut named)) = fields.remove("kwargs")
+            {
+                // The framework's own argument, printed.
+                named.remove("ctx");
+                if let (Some(HANDOFF), Some(Value::String(to))) =
+                    (call.tool.as_deref(), named.get("to_agent"))
+                {
+                    call.class = Class::PassesControl {
+                        to: Some(to.as_str().into()),
+                    };
                 }
+                call.arguments = Args::Data(Value::Object(named));
             }
             Role::Call(call)
         }

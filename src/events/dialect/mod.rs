@@ -119,6 +119,6 @@ fn by_scope(name: &str) -> Option<u8> {
 
 fn by_marks(span: &Span) -> u8 {
     let carries = |mark: &&str| span.attributes.0.iter().any(|(key, _)| &**key == *mark);
-    let fits = |dialect: &Dialect| dialect.marks.iter().any(|mark| carries(mark));
+    let fits = |dialect: &Dialect| dialect.marks.iter().any(&carries);
     DIALECTS.iter().position(fits).unwrap_or(DIALECTS.len() - 1) as u8
 }

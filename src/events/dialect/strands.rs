@@ -30,14 +30,14 @@ fn role(span: &Span) -> Role<'_> {
         _ => {}
     }
     let mut role = genai::role(span);
-    if let Role::Call(call) = &mut role {
-        if matches!(call.arguments, Args::None) {
-            let message = span
-                .events
-                .iter()
-                .find(|event| &*event.name == "gen_ai.tool.message");
-            call.arguments = Args::of(message.and_then(|event| event.attributes.get("content")));
-        }
+    if let Role::Call(call) = &mut role
+        && matches!(call.arguments, Args::None)
+    {
+        let message = span
+            .events
+            .iter()
+            .find(|event| &*event.name == "gen_ai.tool.message");
+        call.arguments = Args::of(message.and_then(|event| event.attributes.get("content")));
     }
     role
 }

@@ -13,7 +13,11 @@ use crate::verdict::Relationship::{Observed, Unknown};
 impl<'f, 'a> Reading<'f, 'a> {
     pub(super) fn runs(&mut self) {
         let mut first: HashMap<Place, Id> = HashMap::new();
-        for id in self.ids().filter(|&id| self.run(id).is_some()).collect::<Vec<_>>() {
+        for id in self
+            .ids()
+            .filter(|&id| self.run(id).is_some())
+            .collect::<Vec<_>>()
+        {
             let opener = *first.entry(self.place(id)).or_insert(id);
             if self.causes[id as usize].is_none() {
                 self.causes[id as usize] = Some(self.cause(id, opener));
@@ -53,12 +57,20 @@ impl<'f, 'a> Reading<'f, 'a> {
     /// The framework's own record that this run was given its work.
     fn given(&mut self, id: Id, task: &Task<'_>, out: Up) -> Option<Cause> {
         let sender = self.agent_above(id);
-        let holds = if task.nested { sender.is_some() } else { out == Up::Root };
+        let holds = if task.nested {
+            sender.is_some()
+        } else {
+            out == Up::Root
+        };
         if !holds {
             return None;
         }
-        let from = task.from.clone().or_else(|| sender.and_then(|run| self.name(run)));
-        let mut draft = Draft::new(self.node(id).span, Kind::Delegated, (task.basis, Observed)).by(from, sender);
+        let from = task
+            .from
+            .clone()
+            .or_else(|| sender.and_then(|run| self.name(run)));
+        let mut draft = Draft::new(self.node(id).span, Kind::Delegated, (task.basis, Observed))
+            .by(from, sender);
         draft.event.arguments = task.arguments.value();
         let draft = self.received(draft, id);
         Some(Cause::HandOff(self.push(draft)))
@@ -88,8 +100,14 @@ impl<'f, 'a> Reading<'f, 'a> {
             _ => (basis::RUN_UNDER_CALL_CALLER_MISSING, Unknown),
         };
         // A call that ran several agents is several hand-offs, each with a span of its own to rest on.
-        let rests_on = if self.spent[call as usize] { worker } else { call };
-        let draft = Draft::new(self.node(rests_on).span, Kind::Delegated, rule).by(from, above).carried(record);
+        let rests_on = if self.spent[call as usize] {
+            worker
+        } else {
+            call
+        };
+        let draft = Draft::new(self.node(rests_on).span, Kind::Delegated, rule)
+            .by(from, above)
+            .carried(record);
         let mut draft = self.received(draft, worker);
         if matches!(record.class, Class::RunsAgent { .. }) && draft.event.ended_at.is_none() {
             let span = self.node(call).span;

@@ -1,16 +1,12 @@
 //! The verdict table, continued: what an absence may rest on, and which of several reasons is told.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::table::{
     ONCE, delegated, disputed, hold, late, looked_up, refunded, script, shared, some, within,
 };
-use super::{calls, evidence, never, not, order, refused, said, times};
-use crate::grade::{Evidence, EvidenceBuilder};
-use crate::journal::{LaneRow, OutcomeKind};
-use crate::scenario::{CheckKind, HandOff, Times};
+use super::{calls, evidence, never, not, order, refused, times};
+use crate::scenario::CheckKind;
 
 #[test]
 fn an_absence_on_a_channel_not_proven_is_unknown() {

@@ -46,7 +46,7 @@ enum Afterwards {
 
 impl Run {
     /// The answer, its outcome row written (or owed by its body, where that is still coming).
-    pub async fn to_answer(
+    pub async fn answer(
         mut self,
         permit: Permit,
         due: Option<Due>,

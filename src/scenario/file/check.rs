@@ -99,10 +99,6 @@ with_checks! {
 
 /// A check as written.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    missing_docs,
-    reason = "each is the key of the same name in `SubGoalFile`"
-)]
 pub enum Written<'a> {
     Calls(&'a At<CallFile>),
     Never(&'a At<CallFile>),

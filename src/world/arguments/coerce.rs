@@ -13,8 +13,7 @@ pub fn coerce(tool: &Tool, raw: &Map<String, Value>) -> Map<String, Value> {
     let root = tool.args.as_deref();
     raw.iter()
         .map(|(name, value)| {
-            let schema =
-                root.and_then(|root| Some(resolved(root, root)?.get("properties")?.get(name)?));
+            let schema = root.and_then(|root| resolved(root, root)?.get("properties")?.get(name));
             let value = match (root, schema) {
                 (Some(root), Some(schema)) => converted(root, schema, value),
                 _ => value.clone(),

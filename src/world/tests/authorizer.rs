@@ -246,8 +246,10 @@ fn double_quotes_never_make_a_text() {
 
 #[test]
 fn steps_are_bounded_whatever_the_clock_says() {
-    let mut limits = Limits::default();
-    limits.sql = std::time::Duration::from_secs(3600);
+    let limits = Limits {
+        sql: std::time::Duration::from_secs(3600),
+        ..Limits::default()
+    };
     let link = Link::open(&[], None, &limits, Some(1)).expect("a connection");
     let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";

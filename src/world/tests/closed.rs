@@ -133,8 +133,10 @@ fn a_check_is_one_row_with_one_0_or_1_and_all_else_is_its_error() {
 
 #[test]
 fn a_check_that_never_ends_is_stopped() {
-    let mut limits = Limits::default();
-    limits.sql = std::time::Duration::from_millis(20);
+    let limits = Limits {
+        sql: std::time::Duration::from_millis(20),
+        ..Limits::default()
+    };
     let evidence = ClosedEvidence {
         tables: &[],
         actions: &[],

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{AnswerKind, Frozen, World, WorldAnswer, WorldFault};
 use crate::clock::Moment;
-use crate::name::ToolName;
+use crate::name::{ToolName, WorkerId};
 use crate::permit::{Ask, Permit, Rules, Usage, decide};
 use crate::scenario::{
     Answer, App, Behaviour, BudgetFrom, Case, Check, CheckKind, Contract, Effect, Flush, Limits,
@@ -202,7 +202,7 @@ pub(super) fn fresh(frozen: &Frozen) -> World {
 }
 
 pub(super) fn permit(tool: &str) -> Permit {
-    let rules = Rules::new(None, []).expect("no globs");
+    let rules = Rules::new(&WorkerId::new("worker").expect("an id"), []).expect("no globs");
     let tool = ToolName::new(tool);
     let ask = Ask {
         tool: &tool,

@@ -33,8 +33,17 @@ struct Member {
 }
 
 pub(super) fn join(forest: &mut Forest<'_>, tracer_id: u8, tracer: &Tracer) {
-    let mut graphs = Graphs { tracer, metas: HashMap::new(), names: HashMap::new() };
-    for (id, node) in forest.nodes.iter().enumerate().filter(|(_, node)| node.tracer == tracer_id) {
+    let mut graphs = Graphs {
+        tracer,
+        metas: HashMap::new(),
+        names: HashMap::new(),
+    };
+    for (id, node) in forest
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.tracer == tracer_id)
+    {
         graphs.metas.insert(id as Id, tracer.meta(node.span));
         graphs.names.insert(id as Id, tracer.own_name(node.span));
     }
@@ -56,15 +65,21 @@ impl Graphs<'_> {
 
     /// Whether a span is a graph's node: of the node's own name, and one graph deeper than its parent.
     fn is_node(&self, forest: &Forest<'_>, id: Id) -> bool {
-        let (Some(meta), Up::Node(parent)) = (self.metas.get(&id), forest.node(id).parent) else { return false };
-        let Some(above) = self.metas.get(&parent) else { return false };
+        let (Some(meta), Up::Node(parent)) = (self.metas.get(&id), forest.node(id).parent) else {
+            return false;
+        };
+        let Some(above) = self.metas.get(&parent) else {
+            return false;
+        };
         meta.node.as_deref() == Some(self.name(id)) && meta.depth() == above.depth() + 1
     }
 
     /// The node a span runs in, through wrappers of the same task.
     fn node_of(&self, forest: &Forest<'_>, mut id: Id) -> Option<Id> {
         for _ in 0..WRAPPERS {
-            let Up::Node(parent) = forest.node(id).parent else { return None };
+            let Up::Node(parent) = forest.node(id).parent else {
+                return None;
+            };
             if self.is_node(forest, parent) {
                 return Some(parent);
             }
@@ -83,7 +98,9 @@ impl Graphs<'_> {
             let (meta, span) = (&self.metas[&id], forest.node(id).span);
             if let Role::Call(_) = forest.node(id).role {
                 let arguments = self.arguments(forest, id, &mut asked);
-                let Role::Call(call) = &mut forest.nodes[id as usize].role else { continue };
+                let Role::Call(call) = &mut forest.nodes[id as usize].role else {
+                    continue;
+                };
                 call.caller.clone_from(&meta.agent);
                 if let Some(arguments) = arguments {
                     call.arguments = arguments;
@@ -101,18 +118,34 @@ impl Graphs<'_> {
             if self.metas[&id].agent.is_some() || !self.tracer.is_model(forest.node(id).span) {
                 continue;
             }
-            let Some(node) = self.node_of(forest, id).filter(|&node| self.name(node) == "agent") else { continue };
-            let Up::Node(graph) = forest.node(node).parent else { continue };
+            let Some(node) = self
+                .node_of(forest, id)
+                .filter(|&node| self.name(node) == "agent")
+            else {
+                continue;
+            };
+            let Up::Node(graph) = forest.node(node).parent else {
+                continue;
+            };
             if matches!(forest.node(graph).role, Role::Blank) {
-                let name = self.names.get(&graph).filter(|name| &***name != NAMELESS).cloned();
-                forest.nodes[graph as usize].role = Role::Run(Run { name, ..Run::default() });
+                let name = self
+                    .names
+                    .get(&graph)
+                    .filter(|name| &***name != NAMELESS)
+                    .cloned();
+                forest.nodes[graph as usize].role = Role::Run(Run {
+                    name,
+                    ..Run::default()
+                });
             }
         }
         for &id in ids {
             if !self.is_node(forest, id) {
                 continue;
             }
-            let Up::Node(graph) = forest.node(id).parent else { continue };
+            let Up::Node(graph) = forest.node(id).parent else {
+                continue;
+            };
             let graph = &mut forest.nodes[graph as usize];
             if matches!(graph.role, Role::Blank) {
                 graph.role = Role::Group(Group::default());
@@ -125,17 +158,34 @@ impl Graphs<'_> {
         if self.tracer.prefix.is_some() {
             return None;
         }
-        let Role::Call(call) = &forest.node(id).role else { return None };
-        let output = forest.node(id).span.attributes.text(self.tracer.output).unwrap_or_default();
+        let Role::Call(call) = &forest.node(id).role else {
+            return None;
+        };
+        let output = forest
+            .node(id)
+            .span
+            .attributes
+            .text(self.tracer.output)
+            .unwrap_or_default();
         let mut at = id;
         for _ in 0..WRAPPERS {
-            let Up::Node(parent) = forest.node(at).parent else { break };
-            let requests = asked.entry(parent).or_insert_with(|| requests(forest.node(parent).span));
-            let named = call.tool.as_deref().and_then(|tool| requests.get(tool)).map_or(&[][..], Vec::as_slice);
+            let Up::Node(parent) = forest.node(at).parent else {
+                break;
+            };
+            let requests = asked
+                .entry(parent)
+                .or_insert_with(|| requests(forest.node(parent).span));
+            let named = call
+                .tool
+                .as_deref()
+                .and_then(|tool| requests.get(tool))
+                .map_or(&[][..], Vec::as_slice);
             let request = match named {
                 [one] => Some(one),
                 // The result of a call bears its request's id.
-                many => answered(output).and_then(|id| many.iter().find(|request| request.id == id)),
+                many => {
+                    answered(output).and_then(|id| many.iter().find(|request| request.id == id))
+                }
             };
             if let Some(request) = request {
                 return Some(Args::Data(request.args.clone()));
@@ -171,9 +221,18 @@ impl Graphs<'_> {
             if node.parent != Up::Missing {
                 continue;
             }
-            let Some(&[call]) = meta.outer().and_then(|outer| calls.get(outer)).map(Vec::as_slice) else { continue };
+            let Some(&[call]) = meta
+                .outer()
+                .and_then(|outer| calls.get(outer))
+                .map(Vec::as_slice)
+            else {
+                continue;
+            };
             let other = meta.agent.is_some() && meta.agent != self.metas[&call].agent;
-            if !other || busy.contains(&call) || forest.node(call).span.trace_id != node.span.trace_id {
+            if !other
+                || busy.contains(&call)
+                || forest.node(call).span.trace_id != node.span.trace_id
+            {
                 continue;
             }
             if matches!(node.role, Role::Call(_)) {
@@ -183,8 +242,11 @@ impl Graphs<'_> {
             } else {
                 jobs.insert(call, id);
                 forest.adopt(id, call, basis::JOB_NAMESPACE);
-                forest.nodes[id as usize].role =
-                    Role::Run(Run { name: meta.agent.clone(), end_unrecorded: true, ..Run::default() });
+                forest.nodes[id as usize].role = Role::Run(Run {
+                    name: meta.agent.clone(),
+                    end_unrecorded: true,
+                    ..Run::default()
+                });
             }
         }
         for (id, call) in orphan_calls {
@@ -198,7 +260,9 @@ impl Graphs<'_> {
     fn calls_with_runs(&self, forest: &Forest<'_>, ids: &[Id]) -> HashSet<Id> {
         let above = |mut id: Id| {
             for _ in 0..WRAPPERS {
-                let Up::Node(parent) = forest.node(id).parent else { return None };
+                let Up::Node(parent) = forest.node(id).parent else {
+                    return None;
+                };
                 match forest.node(parent).role {
                     Role::Call(_) => return Some(parent),
                     Role::Run(_) => return None,
@@ -207,7 +271,10 @@ impl Graphs<'_> {
             }
             None
         };
-        ids.iter().filter(|&&id| matches!(forest.node(id).role, Role::Run(_))).filter_map(|&id| above(id)).collect()
+        ids.iter()
+            .filter(|&&id| matches!(forest.node(id).role, Role::Run(_)))
+            .filter_map(|&id| above(id))
+            .collect()
     }
 
     /// Agents that run in nodes of plain graphs. A node of another name may be a function that happens to call an
@@ -215,16 +282,25 @@ impl Graphs<'_> {
     fn members(&self, forest: &mut Forest<'_>, ids: &[Id]) -> Vec<Member> {
         let mut members = Vec::new();
         for &run in ids {
-            let Role::Run(Run { name: agent, .. }) = &forest.node(run).role else { continue };
-            let Some(node) = self.node_of(forest, run) else { continue };
-            let Up::Node(graph) = forest.node(node).parent else { continue };
+            let Role::Run(Run { name: agent, .. }) = &forest.node(run).role else {
+                continue;
+            };
+            let Some(node) = self.node_of(forest, run) else {
+                continue;
+            };
+            let Up::Node(graph) = forest.node(node).parent else {
+                continue;
+            };
             if !matches!(forest.node(graph).role, Role::Group(_)) {
                 continue;
             }
             if agent.as_deref() == Some(self.name(node)) {
                 members.push(Member { graph, node, run });
             } else {
-                forest.nodes[node as usize].role = Role::Group(Group { starts_none: true, ..Group::default() });
+                forest.nodes[node as usize].role = Role::Group(Group {
+                    starts_none: true,
+                    ..Group::default()
+                });
             }
         }
         members
@@ -232,16 +308,22 @@ impl Graphs<'_> {
 
     /// Passes of control, and the nodes to which a graph itself gave work.
     fn pass(&self, forest: &mut Forest<'_>, ids: &[Id], members: &[Member]) {
-        let by_run: HashMap<Id, &Member> = members.iter().map(|member| (member.run, member)).collect();
+        let by_run: HashMap<Id, &Member> =
+            members.iter().map(|member| (member.run, member)).collect();
         let mut by_step: HashMap<(Id, &str, Option<i64>), Vec<Id>> = HashMap::new();
         for member in members {
             let step = self.metas[&member.node].step;
-            by_step.entry((member.graph, self.name(member.node), step)).or_default().push(member.run);
+            by_step
+                .entry((member.graph, self.name(member.node), step))
+                .or_default()
+                .push(member.run);
         }
         // A graph with a way of its own to enter, or with passes of control, gives its nodes no work itself.
         let mut passing: HashSet<Id> = HashSet::new();
         for &id in ids.iter().filter(|&&id| self.name(id) == SWARM_ENTRY) {
-            let graph = self.node_of(forest, id).map(|node| forest.node(node).parent);
+            let graph = self
+                .node_of(forest, id)
+                .map(|node| forest.node(node).parent);
             if let Some(Up::Node(graph)) = graph {
                 passing.insert(graph);
             }
@@ -250,23 +332,45 @@ impl Graphs<'_> {
             if !matches!(forest.node(on).role, Role::Call(_)) {
                 continue;
             }
-            let Some(destination) = self.destination(forest, on) else { continue };
-            let Some(sender) = self.run_of(forest, on).and_then(|run| by_run.get(&run)) else { continue };
+            let Some(destination) = self.destination(forest, on) else {
+                continue;
+            };
+            let Some(sender) = self.run_of(forest, on).and_then(|run| by_run.get(&run)) else {
+                continue;
+            };
             passing.insert(sender.graph);
             let next = self.metas[&sender.node].step.map(|step| step + 1);
             if next.is_none() {
                 continue;
             }
-            if let Some(&[receiver]) = by_step.get(&(sender.graph, &*destination, next)).map(Vec::as_slice) {
-                forest.passed.push(Passed { on, sender: sender.run, receiver, basis: basis::COMMAND_GOTO });
+            if let Some(&[receiver]) = by_step
+                .get(&(sender.graph, &*destination, next))
+                .map(Vec::as_slice)
+            {
+                forest.passed.push(Passed {
+                    on,
+                    sender: sender.run,
+                    receiver,
+                    basis: basis::COMMAND_GOTO,
+                });
             }
         }
         for member in members {
-            let graph = self.names.get(&member.graph).filter(|name| &***name != NAMELESS);
-            let (Some(graph), false) = (graph, passing.contains(&member.graph)) else { continue };
+            let graph = self
+                .names
+                .get(&member.graph)
+                .filter(|name| &***name != NAMELESS);
+            let (Some(graph), false) = (graph, passing.contains(&member.graph)) else {
+                continue;
+            };
             let from = Some(Arc::clone(graph));
             if let Role::Run(run) = &mut forest.nodes[member.run as usize].role {
-                run.task = Some(Task { from, arguments: Args::None, nested: false, basis: basis::GRAPH_NODE });
+                run.task = Some(Task {
+                    from,
+                    arguments: Args::None,
+                    nested: false,
+                    basis: basis::GRAPH_NODE,
+                });
             }
         }
     }
@@ -274,7 +378,9 @@ impl Graphs<'_> {
     /// The run a call was made in.
     fn run_of(&self, forest: &Forest<'_>, mut id: Id) -> Option<Id> {
         for _ in 0..WRAPPERS {
-            let Up::Node(parent) = forest.node(id).parent else { return None };
+            let Up::Node(parent) = forest.node(id).parent else {
+                return None;
+            };
             match forest.node(parent).role {
                 Role::Run(_) => return Some(parent),
                 Role::Call(_) => return None,
@@ -297,11 +403,17 @@ impl Graphs<'_> {
         let command = output.get("output").unwrap_or(&output);
         if let Value::String(printed) = command {
             // traceAI records the printed form of the object.
-            let (_, goto) = printed.strip_prefix("Command(graph='__parent__'")?.rsplit_once("goto='")?;
+            let (_, goto) = printed
+                .strip_prefix("Command(graph='__parent__'")?
+                .rsplit_once("goto='")?;
             return goto.strip_suffix("')").map(Arc::from);
         }
         let parent = command.get("graph").and_then(Value::as_str) == Some("__parent__");
-        command.get("goto").and_then(Value::as_str).filter(|_| parent).map(Arc::from)
+        command
+            .get("goto")
+            .and_then(Value::as_str)
+            .filter(|_| parent)
+            .map(Arc::from)
     }
 }
 
@@ -317,7 +429,10 @@ fn requests(span: &Span) -> HashMap<String, Vec<Request>> {
     };
     let mut by_tool: HashMap<String, Vec<Request>> = HashMap::new();
     for request in requests {
-        by_tool.entry(request.name.clone()).or_default().push(request);
+        by_tool
+            .entry(request.name.clone())
+            .or_default()
+            .push(request);
     }
     by_tool
 }
