@@ -13,9 +13,8 @@ use crate::verdict::Exit;
 //mod check;
 mod completions;
 mod events;
-//mod grade;
+mod grade;
 mod keygen;
-//mod proxy;
 mod receive;
 mod report;
 mod reports;
@@ -43,16 +42,14 @@ enum Verb {
     Run(run::Args),
     /// Tell one trial as a story
     Show(show::Args),
-    /// Print a finished run again: to the terminal, or as JSON, Markdown, JUnit, SARIF or HTML
+    /// Print a finished run again: to the terminal, or as JSON, Markdown, JUnit or SARIF
     Report(report::Args),
     /// Say whether records still hold
     Verify(verify::Args),
-
-    //    Grade(grade::Args),
+    /// Grade records again, without the app
+    Grade(grade::Args),
     /// Turn spans into events
     Events(events::Args),
-
-    //    Proxy(proxy::Args),
     /// The span receiver alone
     Receive(receive::Args),
     /// Make an ed25519 key that seals can be signed with
@@ -104,9 +101,8 @@ pub fn main() -> ExitCode {
         Verb::Show(args) => args.run(),
         Verb::Report(args) => args.run(),
         Verb::Verify(args) => args.run(),
-        //        Verb::Grade(args) => args.run(),
+        Verb::Grade(args) => args.run(),
         Verb::Events(args) => args.run(),
-        //        Verb::Proxy(args) => args.run(),
         Verb::Receive(args) => args.run(),
         Verb::Keygen(args) => args.run(),
         Verb::Schema(args) => args.run(),

@@ -1,8 +1,10 @@
 //! The sealed record of a trial: sealing it, reading it again, and whether it still holds.
 //!
 //! [`seal`] ends a journal, [`read()`] goes through a record row by row, [`verify()`] says what a record can be trusted
-//! for and what not, [`verify_dir`] whether a run's records are the ones its run file names. Nothing is graded here.
+//! for and what not, [`verify_dir`] whether a run's records are the ones its run file names. [`again()`] grades
+//! a record once more, from what stands in it.
 
+mod again;
 mod folder;
 mod keys;
 mod read;
@@ -12,6 +14,7 @@ mod seal;
 mod verify;
 mod vouch;
 
+pub use again::{Again, AgainError, again};
 pub use folder::{FolderError, FolderReport, Standing, verify_dir};
 pub use keys::{KeyError, SigningKey, VerifyingKey, keygen};
 pub use read::{ReadError, Record, Row, read};
