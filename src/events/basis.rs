@@ -1,7 +1,22 @@
 //! The rules by which events are made, as they stand in an event's `basis`.
 //!
-//! Those that end in `_first`, `_next`, `_beside` rest on being the first, the only next or one of several in a place:
-//! a span that never came could have shown otherwise. All others rest on what is recorded about that one act.
+//! Those that end in `_first`, `_next`, `_beside` rest on being the first, the only next or one of several in a place
+//! ([`is_by_place`]): a span that never came could have shown otherwise. All others rest on what is recorded about that
+//! one act.
+
+/// Whether an event of this basis rests on being the first, the only next or one of several in a place.
+pub fn is_by_place(basis: &str) -> bool {
+    ["_first", "_next", "_beside"].iter().any(|end| basis.ends_with(end))
+}
+
+/// The basis of a call in a hand-off of the given basis: it is no better.
+pub(super) fn in_hand_off(basis: &str) -> &'static str {
+    match basis {
+        _ if basis.ends_with("_first") => CALL_IN_HAND_OFF_FIRST,
+        _ if basis.ends_with("_next") => CALL_IN_HAND_OFF_NEXT,
+        _ => CALL_IN_HAND_OFF,
+    }
+}
 
 /// The framework's own span of a pass of control.
 pub const PASS_RECORDED: &str = "pass_recorded";
@@ -11,7 +26,11 @@ pub const PASS_NAMED_NEXT: &str = "pass_named_next";
 pub const PASS_ONLY_NEXT: &str = "pass_only_next";
 /// An agent run under a tool call of an agent.
 pub const RUN_UNDER_CALL: &str = "run_under_call";
+/// The first run of a workflow that a tool call of an agent runs.
+pub const RUN_UNDER_CALL_FIRST: &str = "run_under_call_first";
 /// The same, where the calling agent's run never came but the call itself names it.
+pub const RUN_UNDER_CALL_NAMED_FIRST: &str = "run_under_call_named_first";
+/// A run under a call, where the calling agent's run never came but the call itself names it.
 pub const RUN_UNDER_CALL_NAMED: &str = "run_under_call_named";
 /// The same, where nothing names the caller.
 pub const RUN_UNDER_CALL_CALLER_MISSING: &str = "run_under_call_caller_missing";
@@ -29,6 +48,10 @@ pub const CALL_OF_FIRST: &str = "call_of_first";
 pub const CALL_BESIDE: &str = "call_beside";
 /// A call in a hand-off.
 pub const CALL_IN_HAND_OFF: &str = "call_in_hand_off";
+/// A call in a hand-off that rests on being the first.
+pub const CALL_IN_HAND_OFF_FIRST: &str = "call_in_hand_off_first";
+/// A call in a hand-off that rests on being the only next.
+pub const CALL_IN_HAND_OFF_NEXT: &str = "call_in_hand_off_next";
 /// A call of an agent whose run has no cause on record.
 pub const CALL_OF_UNCAUSED: &str = "call_of_uncaused";
 /// A call inside another call with no agent between.

@@ -17,7 +17,6 @@ pub use event::{EndedWith, Event, Kind};
 pub use tree::tree;
 
 use crate::spans::Span;
-use crate::verdict::Relationship;
 use forest::Forest;
 use role::Role;
 
@@ -28,11 +27,7 @@ pub fn read(spans: &[Span]) -> Vec<Event> {
     tracers::fold(&mut forest, |tracer| {
         let mut alone = plant(spans, Some(tracer));
         alone.look_up();
-        let events = structure::events(&alone);
-        events
-            .iter()
-            .filter(|event| event.relationship == Relationship::Observed)
-            .count()
+        structure::events(&alone)
     });
     forest.look_up();
     structure::events(&forest)
@@ -44,15 +39,7 @@ fn plant(spans: &[Span], only: Option<u8>) -> Forest<'_> {
     let mut forest = Forest::new(spans.iter().map(|span| {
         let tracer = dialects.of(span);
         let reads = only.is_none_or(|only| only == tracer);
-        (
-            span,
-            if reads {
-                dialect::role(tracer, span)
-            } else {
-                Role::Blank
-            },
-            tracer,
-        )
+        (span, if reads { dialect::role(tracer, span) } else { Role::Blank }, tracer)
     }));
     dialect::join(&mut forest);
     forest.order();

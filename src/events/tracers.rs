@@ -5,55 +5,50 @@
 //! authority: its span stays, the other's becomes a blank link, and lends the authority what it did not record. What
 //! only the other tracer saw stays.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::event::Event;
 use super::forest::{Forest, Id};
 use super::role::{Args, Role};
 use crate::spans::{Span, TraceId};
+use crate::verdict::Relationship;
 
 /// One tracer's view of one trace.
 type View = (TraceId, u8);
 
-/// Blanks what a lesser tracer repeats. `shown` says how much one tracer's view alone shows.
-pub(super) fn fold(forest: &mut Forest<'_>, shown: impl Fn(u8) -> usize) {
+/// Blanks what a lesser tracer repeats. `alone` gives the events that one tracer's spans show by themselves.
+pub(super) fn fold(forest: &mut Forest<'_>, alone: impl Fn(u8) -> Vec<Event>) {
     far_sides(forest);
     let acts = acts(forest);
-    let tracers: BTreeSet<u8> = acts
-        .values()
-        .flatten()
-        .map(|&id| forest.node(id).tracer)
-        .collect();
+    let tracers: BTreeSet<u8> = acts.values().flatten().map(|&id| forest.node(id).tracer).collect();
     if tracers.len() < 2 {
         return;
     }
-    let mut rank: Option<HashMap<u8, usize>> = None;
-    let mut lesser: HashSet<View> = HashSet::new();
-    for ids in acts.values() {
-        for (one, other) in pairs(forest, ids) {
-            let rank = rank.get_or_insert_with(|| {
-                tracers
-                    .iter()
-                    .map(|&tracer| (tracer, shown(tracer)))
-                    .collect()
-            });
-            let standing = |id: Id| {
-                let tracer = forest.node(id).tracer;
-                (
-                    rank.get(&tracer).copied().unwrap_or(0),
-                    std::cmp::Reverse(tracer),
-                )
-            };
-            let (kept, blank) = if standing(one) >= standing(other) {
-                (one, other)
-            } else {
-                (other, one)
-            };
-            let repeated = &mut forest.nodes[blank as usize];
-            lesser.insert((repeated.span.trace_id, repeated.tracer));
-            let repeated = std::mem::take(&mut repeated.role);
-            lend(&mut forest.nodes[kept as usize].role, repeated);
+    let mut twins: Vec<(Id, Id)> = acts.values().flat_map(|ids| pairs(forest, ids)).collect();
+    twins.sort_unstable();
+    let groups = Groups::of(forest, &twins);
+    let mut shown: HashMap<(TraceId, u8), usize> = HashMap::new();
+    let doubled: BTreeSet<u8> =
+        twins.iter().flat_map(|&(one, other)| [one, other]).map(|id| forest.node(id).tracer).collect();
+    for tracer in doubled {
+        for event in alone(tracer).iter().filter(|event| event.relationship == Relationship::Observed) {
+            *shown.entry((groups.first(event.trace_id), tracer)).or_default() += 1;
         }
+    }
+    let mut lesser: HashSet<View> = HashSet::new();
+    for (one, other) in twins {
+        let standing = |id: Id| {
+            let node = forest.node(id);
+            let group = groups.first(node.span.trace_id);
+            (shown.get(&(group, node.tracer)).copied().unwrap_or(0), Reverse(node.tracer))
+        };
+        let (kept, blank) = if standing(one) >= standing(other) { (one, other) } else { (other, one) };
+        let repeated = &mut forest.nodes[blank as usize];
+        lesser.insert((repeated.span.trace_id, repeated.tracer));
+        let repeated = std::mem::take(&mut repeated.role);
+        lend(&mut forest.nodes[kept as usize].role, repeated);
     }
     // The lesser views' own places and passes of control repeat the authority's as well.
     for node in &mut forest.nodes {
@@ -61,6 +56,30 @@ pub(super) fn fold(forest: &mut Forest<'_>, shown: impl Fn(u8) -> usize) {
         if repeats && lesser.contains(&(node.span.trace_id, node.tracer)) {
             node.role = Role::Blank;
         }
+    }
+}
+
+/// Traces that report the same acts, each group known by one of them.
+struct Groups(HashMap<TraceId, TraceId>);
+
+impl Groups {
+    fn of(forest: &Forest<'_>, twins: &[(Id, Id)]) -> Self {
+        let mut groups = Self(HashMap::new());
+        for &(one, other) in twins {
+            let (one, other) = (forest.node(one).span.trace_id, forest.node(other).span.trace_id);
+            let (one, other) = (groups.first(one), groups.first(other));
+            if one != other {
+                groups.0.insert(one.max(other), one.min(other));
+            }
+        }
+        groups
+    }
+
+    fn first(&self, mut trace: TraceId) -> TraceId {
+        while let Some(&before) = self.0.get(&trace) {
+            trace = before;
+        }
+        trace
     }
 }
 
@@ -89,9 +108,7 @@ fn far_sides(forest: &mut Forest<'_>) {
     let mut near: HashMap<String, Vec<Id>> = HashMap::new();
     let mut far = Vec::new();
     for (id, node) in forest.nodes.iter().enumerate() {
-        let Role::Call(call) = &node.role else {
-            continue;
-        };
+        let Role::Call(call) = &node.role else { continue };
         let Some(tool) = &call.tool else { continue };
         if call.far_side {
             far.push((id as Id, tool.to_string()));
@@ -105,9 +122,7 @@ fn far_sides(forest: &mut Forest<'_>) {
     }
     for (id, tool) in far {
         let span = forest.node(id).span;
-        let Some(calls) = near.get(&tool) else {
-            continue;
-        };
+        let Some(calls) = near.get(&tool) else { continue };
         let before = calls.partition_point(|&call| forest.node(call).span.start <= span.start);
         let around = |&call: &Id| forest.node(call).span.end >= span.end;
         if calls[..before].iter().rev().take(WINDOW).any(around) {
@@ -148,21 +163,17 @@ fn pairs(forest: &Forest<'_>, ids: &[Id]) -> Vec<(Id, Id)> {
 fn same_process(one: &Span, other: &Span) -> bool {
     one.trace_id == other.trace_id
         || Arc::ptr_eq(&one.resource, &other.resource)
-        || ["process.pid", "host.name", "service.instance.id"]
-            .iter()
-            .all(
-                |key| match (one.resource.get(key), other.resource.get(key)) {
-                    (Some(a), Some(b)) => a == b,
-                    _ => true,
-                },
-            )
+        || ["process.pid", "host.name", "service.instance.id"].iter().all(|key| {
+            match (one.resource.get(key), other.resource.get(key)) {
+                (Some(a), Some(b)) => a == b,
+                _ => true,
+            }
+        })
 }
 
 /// What the authority did not record and the other tracer did.
 fn lend(kept: &mut Role<'_>, repeated: Role<'_>) {
-    let (Role::Call(kept), Role::Call(repeated)) = (kept, repeated) else {
-        return;
-    };
+    let (Role::Call(kept), Role::Call(repeated)) = (kept, repeated) else { return };
     if matches!(kept.arguments, Args::None) {
         kept.arguments = match repeated.arguments.value() {
             serde_json::Value::Null => Args::None,

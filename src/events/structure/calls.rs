@@ -13,10 +13,7 @@ impl<'f, 'a> Reading<'f, 'a> {
         for id in self.ids() {
             let node = self.node(id);
             if let (Role::Call(call), false) = (&node.role, self.spent[id as usize]) {
-                let draft = self
-                    .call(id, call)
-                    .carried(call)
-                    .ended(node.span, node.span.end);
+                let draft = self.call(id, call).carried(call).ended(node.span, node.span.end);
                 self.push(draft);
             }
         }
@@ -31,9 +28,7 @@ impl<'f, 'a> Reading<'f, 'a> {
         if let Class::RunsAgent { to, basis } = &call.class {
             let known = above.is_some() || self.recorded_caller(id, call).is_some();
             let rule = (*basis, if known { Observed } else { Unknown });
-            return Draft::new(span, Kind::Delegated, rule)
-                .by(self.caller(id, call), above)
-                .to(to.clone());
+            return Draft::new(span, Kind::Delegated, rule).by(self.caller(id, call), above).to(to.clone());
         }
         Draft::new(span, Kind::ToolCall, self.rule(id, above)).by(self.caller(id, call), above)
     }
@@ -50,10 +45,8 @@ impl<'f, 'a> Reading<'f, 'a> {
         match self.causes[run as usize] {
             Some(Cause::First) => (basis::CALL_OF_FIRST, Observed),
             Some(Cause::Beside) => (basis::CALL_BESIDE, Observed),
-            Some(Cause::HandOff(_)) if self.run(run).is_some_and(|run| run.unsure) => {
-                (basis::RUN_UNSURE, Unknown)
-            }
-            Some(Cause::HandOff(_)) => (basis::CALL_IN_HAND_OFF, Observed),
+            Some(Cause::HandOff(_)) if self.run(run).is_some_and(|run| run.unsure) => (basis::RUN_UNSURE, Unknown),
+            Some(Cause::HandOff(by)) => (basis::in_hand_off(self.drafts[by].event.basis), Observed),
             Some(Cause::None) | None => (basis::CALL_OF_UNCAUSED, Unknown),
         }
     }

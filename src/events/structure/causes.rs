@@ -13,11 +13,7 @@ use crate::verdict::Relationship::{Observed, Unknown};
 impl<'f, 'a> Reading<'f, 'a> {
     pub(super) fn runs(&mut self) {
         let mut first: HashMap<Place, Id> = HashMap::new();
-        for id in self
-            .ids()
-            .filter(|&id| self.run(id).is_some())
-            .collect::<Vec<_>>()
-        {
+        for id in self.ids().filter(|&id| self.run(id).is_some()).collect::<Vec<_>>() {
             let opener = *first.entry(self.place(id)).or_insert(id);
             if self.causes[id as usize].is_none() {
                 self.causes[id as usize] = Some(self.cause(id, opener));
@@ -48,7 +44,7 @@ impl<'f, 'a> Reading<'f, 'a> {
             Up::Root => Cause::First,
             Up::Missing => self.uncaused(id, basis::RUN_PARENT_MISSING),
             Up::Node(above) => match &self.node(above).role {
-                Role::Call(call) => self.under_call(above, call, id),
+                Role::Call(call) => self.under_call(above, call, id, way.in_order),
                 _ => self.uncaused(id, basis::RUN_NESTED),
             },
         }
@@ -57,20 +53,12 @@ impl<'f, 'a> Reading<'f, 'a> {
     /// The framework's own record that this run was given its work.
     fn given(&mut self, id: Id, task: &Task<'_>, out: Up) -> Option<Cause> {
         let sender = self.agent_above(id);
-        let holds = if task.nested {
-            sender.is_some()
-        } else {
-            out == Up::Root
-        };
+        let holds = if task.nested { sender.is_some() } else { out == Up::Root };
         if !holds {
             return None;
         }
-        let from = task
-            .from
-            .clone()
-            .or_else(|| sender.and_then(|run| self.name(run)));
-        let mut draft = Draft::new(self.node(id).span, Kind::Delegated, (task.basis, Observed))
-            .by(from, sender);
+        let from = task.from.clone().or_else(|| sender.and_then(|run| self.name(run)));
+        let mut draft = Draft::new(self.node(id).span, Kind::Delegated, (task.basis, Observed)).by(from, sender);
         draft.event.arguments = task.arguments.value();
         let draft = self.received(draft, id);
         Some(Cause::HandOff(self.push(draft)))
@@ -87,27 +75,23 @@ impl<'f, 'a> Reading<'f, 'a> {
         Cause::None
     }
 
-    /// A run under a call: the call handed work to it.
-    fn under_call(&mut self, call: Id, record: &Call<'_>, worker: Id) -> Cause {
+    /// A run under a call: the call handed work to it; `as_first` of a workflow that the call runs.
+    fn under_call(&mut self, call: Id, record: &Call<'_>, worker: Id, as_first: bool) -> Cause {
         let above = self.agent_above(call);
         let from = self.caller(call, record);
-        let adopted = self.node(worker).adopted.unwrap_or(basis::RUN_UNDER_CALL);
+        let under = if as_first { basis::RUN_UNDER_CALL_FIRST } else { basis::RUN_UNDER_CALL };
+        let adopted = self.node(worker).adopted.unwrap_or(under);
         let rule = match self.node(call).act {
             _ if self.run(worker).is_some_and(|run| run.unsure) => (basis::RUN_UNSURE, Unknown),
             Up::Node(_) if above.is_some() => (adopted, Observed),
             Up::Node(_) => (basis::RUN_UNDER_CALL_IN_CALL, Unknown),
+            _ if from.is_some() && as_first => (basis::RUN_UNDER_CALL_NAMED_FIRST, Observed),
             _ if from.is_some() => (basis::RUN_UNDER_CALL_NAMED, Observed),
             _ => (basis::RUN_UNDER_CALL_CALLER_MISSING, Unknown),
         };
         // A call that ran several agents is several hand-offs, each with a span of its own to rest on.
-        let rests_on = if self.spent[call as usize] {
-            worker
-        } else {
-            call
-        };
-        let draft = Draft::new(self.node(rests_on).span, Kind::Delegated, rule)
-            .by(from, above)
-            .carried(record);
+        let rests_on = if self.spent[call as usize] { worker } else { call };
+        let draft = Draft::new(self.node(rests_on).span, Kind::Delegated, rule).by(from, above).carried(record);
         let mut draft = self.received(draft, worker);
         if matches!(record.class, Class::RunsAgent { .. }) && draft.event.ended_at.is_none() {
             let span = self.node(call).span;
