@@ -97,12 +97,8 @@ with_checks! {
     CheckFile {}
 }
 
-/// A check as written.
+/// A check as written; each variant is the key of the same name in `SubGoalFile`.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    missing_docs,
-    reason = "each is the key of the same name in `SubGoalFile`"
-)]
 pub enum Written<'a> {
     Calls(&'a At<CallFile>),
     Never(&'a At<CallFile>),
