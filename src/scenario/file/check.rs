@@ -97,7 +97,7 @@ with_checks! {
     CheckFile {}
 }
 
-/// A check as written.
+/// A check as written; each variant is the key of the same name in `SubGoalFile`.
 #[derive(Clone, Copy, Debug)]
 pub enum Written<'a> {
     Calls(&'a At<CallFile>),
