@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use mocktrial::clock::Clock;
 use mocktrial::journal::{
-    AttemptRow, Basis, Decision, EndRow, FORMAT, Head, Journal, Judged, RedactionKey, Redactor,
-    TrialRow,
+    AttemptRow, Basis, Decision, EndRow, FORMAT, Head, Journal, Judged, RedactionKey, Redactor, TrialRow,
 };
 use mocktrial::record::{Options, seal, verify};
 use mocktrial::verdict::Outcome;
@@ -39,12 +38,8 @@ fn main() -> Result<()> {
     }
     let length = std::fs::metadata(&path)?.len() / rows as u64;
     println!("{rows} rows of {bytes} bytes ({length} in the record)");
-    let names = [
-        "sha-256 alone",
-        "sha-256, one write a row",
-        "journal: redact, form, chain, write",
-        "verify",
-    ];
+    let names =
+        ["sha-256 alone", "sha-256, one write a row", "journal: redact, form, chain, write", "verify"];
     for (name, took) in names.iter().zip(best) {
         let rate = rows as f64 / took;
         let of_bare = best[1] / took;
@@ -90,9 +85,7 @@ fn bare(rows: usize, bytes: usize, path: Option<&Path>) -> Result<f64> {
 
 fn journal(rows: usize, bytes: usize, path: &Path) -> Result<f64> {
     std::fs::remove_file(path).ok();
-    let secrets: Vec<String> = (0..12)
-        .map(|n| format!("a secret or token number {n:08}"))
-        .collect();
+    let secrets: Vec<String> = (0..12).map(|n| format!("a secret or token number {n:08}")).collect();
     let redactor = Redactor::new(RedactionKey::random()?, &secrets)?;
     let journal = Journal::create(path, Clock::start(), u64::MAX, Arc::new(redactor))?;
     journal.append(&trial())?;
@@ -111,10 +104,7 @@ fn journal(rows: usize, bytes: usize, path: &Path) -> Result<f64> {
 
 fn check(path: &Path) -> Result<f64> {
     timed(|| {
-        let vouched = verify(
-            BufReader::with_capacity(1 << 20, File::open(path)?),
-            Options::default(),
-        )?;
+        let vouched = verify(BufReader::with_capacity(1 << 20, File::open(path)?), Options::default())?;
         assert!(vouched.rows > 0);
         Ok(())
     })
@@ -158,10 +148,7 @@ fn attempt(text: &str) -> AttemptRow {
 
 fn end() -> EndRow {
     EndRow {
-        task: Judged {
-            verdict: "passed".to_owned(),
-            reason: None,
-        },
+        task: Judged { verdict: "passed".to_owned(), reason: None },
         workers: Default::default(),
         outcome: Outcome::Passed,
         error: None,

@@ -27,31 +27,19 @@ struct Seen {
 
 impl Seen {
     fn attribute(&mut self, key: &str, value: &str) {
-        if matches!(
-            key,
-            "openinference.span.kind" | "gen_ai.operation.name" | "gen_ai.span.kind"
-        ) {
-            self.agents +=
-                u64::from(value.eq_ignore_ascii_case("agent") || value == "invoke_agent");
+        if matches!(key, "openinference.span.kind" | "gen_ai.operation.name" | "gen_ai.span.kind") {
+            self.agents += u64::from(value.eq_ignore_ascii_case("agent") || value == "invoke_agent");
             self.tools += u64::from(value.eq_ignore_ascii_case("tool") || value == "execute_tool");
         }
     }
 
     fn generated(&mut self, request: &ExportTraceServiceRequest) {
-        for span in request
-            .resource_spans
-            .iter()
-            .flat_map(|r| &r.scope_spans)
-            .flat_map(|s| &s.spans)
-        {
+        for span in request.resource_spans.iter().flat_map(|r| &r.scope_spans).flat_map(|s| &s.spans) {
             self.spans += 1;
             let id = |bytes: &[u8]| bytes.try_into().unwrap_or_default();
-            self.parents
-                .insert(id(&span.span_id), id(&span.parent_span_id));
+            self.parents.insert(id(&span.span_id), id(&span.parent_span_id));
             for pair in &span.attributes {
-                if let Some(Value::StringValue(text)) =
-                    pair.value.as_ref().and_then(|v| v.value.as_ref())
-                {
+                if let Some(Value::StringValue(text)) = pair.value.as_ref().and_then(|v| v.value.as_ref()) {
                     self.attribute(&pair.key, text);
                 }
             }
@@ -61,8 +49,7 @@ impl Seen {
     fn ours(&mut self, spans: &[Span]) {
         for span in spans {
             self.spans += 1;
-            self.parents
-                .insert(span.span_id.0, span.parent.unwrap_or_default().0);
+            self.parents.insert(span.span_id.0, span.parent.unwrap_or_default().0);
             for (key, value) in &span.attributes.0 {
                 if let mocktrial::spans::AttrValue::Str(text) = value {
                     self.attribute(key, text);
@@ -86,16 +73,8 @@ fn grown(spans: usize) -> Vec<ExportTraceServiceRequest> {
         for request in &real {
             let mut request = request.clone();
             for resource in &mut request.resource_spans {
-                for span in resource
-                    .scope_spans
-                    .iter_mut()
-                    .flat_map(|scope| &mut scope.spans)
-                {
-                    for id in [
-                        &mut span.trace_id,
-                        &mut span.span_id,
-                        &mut span.parent_span_id,
-                    ] {
+                for span in resource.scope_spans.iter_mut().flat_map(|scope| &mut scope.spans) {
+                    for id in [&mut span.trace_id, &mut span.span_id, &mut span.parent_span_id] {
                         for (byte, by) in id.iter_mut().zip(copy.to_le_bytes()) {
                             *byte ^= by;
                         }
@@ -142,16 +121,10 @@ fn lane(name: &str, limit: Option<f64>, work: impl Fn(&mut Seen)) -> f64 {
 }
 
 fn main() {
-    let spans = std::env::args()
-        .skip(1)
-        .find_map(|arg| arg.parse().ok())
-        .unwrap_or(50_000);
+    let spans = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(50_000);
     let requests = grown(spans);
     let bodies: Vec<Vec<u8>> = requests.iter().map(Message::encode_to_vec).collect();
-    let lines: Vec<String> = requests
-        .iter()
-        .map(|r| serde_json::to_string(r).expect("JSON"))
-        .collect();
+    let lines: Vec<String> = requests.iter().map(|r| serde_json::to_string(r).expect("JSON")).collect();
     let file = lines.join("\n");
     let ours = |seen: &mut Seen, json: bool| {
         let mut decoder = Decoder::new(ATTRIBUTE, Ids::Hex);
@@ -169,17 +142,13 @@ fn main() {
             seen.generated(&ExportTraceServiceRequest::decode(body.as_slice()).expect("a body"));
         }
     });
-    lane("ours, protobuf + ids, attrs", Some(limit), |seen| {
-        ours(seen, false)
-    });
+    lane("ours, protobuf + ids, attrs", Some(limit), |seen| ours(seen, false));
     let limit = lane("typed OTLP/JSON + ids, attrs", None, |seen| {
         for line in &lines {
             seen.generated(&serde_json::from_str(line).expect("a line"));
         }
     });
-    lane("ours, JSON + ids, attrs", Some(limit), |seen| {
-        ours(seen, true)
-    });
+    lane("ours, JSON + ids, attrs", Some(limit), |seen| ours(seen, true));
     lane("ours, file of JSON lines", Some(limit), |seen| {
         for batch in SpanReader::new(file.as_bytes(), ATTRIBUTE).expect("memory") {
             seen.ours(&batch.expect("a line").spans);

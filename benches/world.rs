@@ -42,9 +42,7 @@ world:
 "#;
 
 fn main() -> Result<()> {
-    let rows = std::env::args()
-        .find_map(|word| word.parse().ok())
-        .unwrap_or(1000);
+    let rows = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(1000);
     let schema = schema(rows);
     let contract = contract(&schema)?;
     let frozen = Frozen::build(&contract).map_err(|faults| format!("{faults:?}"))?;
@@ -66,10 +64,7 @@ fn main() -> Result<()> {
             work()?;
             let took = clock.now().0 as f64 / 1000.0 / f64::from(per);
             if at == lines.len() {
-                lines.push(Line {
-                    name,
-                    took: Vec::new(),
-                });
+                lines.push(Line { name, took: Vec::new() });
             }
             lines[at].took.push(took);
             at += 1;
@@ -90,18 +85,10 @@ fn main() -> Result<()> {
         let (copied, world) = (copy(&image)?, frozen.open(&[], &Case::new(), 1)?);
         line("read: bare SQLite, first", 1, &mut || bare_read(&copied, 0))?;
         line("read: a call, first", 1, &mut || read(&world, 0))?;
-        line("read: bare SQLite", 10, &mut || {
-            (1..11).try_for_each(|n| bare_read(&copied, n))
-        })?;
-        line("read: a call", 10, &mut || {
-            (1..11).try_for_each(|n| read(&world, n))
-        })?;
-        line("write: bare SQLite", 10, &mut || {
-            (0..10).try_for_each(|n| bare_write(&copied, n))
-        })?;
-        line("write: a call", 10, &mut || {
-            (0..10).try_for_each(|n| write(&world, n))
-        })?;
+        line("read: bare SQLite", 10, &mut || (1..11).try_for_each(|n| bare_read(&copied, n)))?;
+        line("read: a call", 10, &mut || (1..11).try_for_each(|n| read(&world, n)))?;
+        line("write: bare SQLite", 10, &mut || (0..10).try_for_each(|n| bare_write(&copied, n)))?;
+        line("write: a call", 10, &mut || (0..10).try_for_each(|n| write(&world, n)))?;
         let mut tables = Vec::new();
         line("afterwards: tables for the record", 1, &mut || {
             tables = world.tables()?;
@@ -120,14 +107,9 @@ fn main() -> Result<()> {
             limits: &limits,
         };
         line("afterwards: closed tables and a check", 1, &mut || {
-            let sql = Sql {
-                text: "SELECT count(*) = 10 FROM refunds".into(),
-                pos: Pos::default(),
-            };
+            let sql = Sql { text: "SELECT count(*) = 10 FROM refunds".into(), pos: Pos::default() };
             let holds = ClosedTables::new(&evidence)?.check(&sql, &Case::new())?;
-            holds
-                .then_some(())
-                .ok_or_else(|| "the check does not hold".into())
+            holds.then_some(()).ok_or_else(|| "the check does not hold".into())
         })?;
         line("a trial of 20 calls: copy and calls", 1, &mut || {
             let world = frozen.open(&seed, &case, 1)?;
@@ -137,11 +119,7 @@ fn main() -> Result<()> {
     println!("{rows} rows, image of {} KiB", image.len() / 1024);
     for line in &mut lines {
         line.took.sort_by(f64::total_cmp);
-        println!(
-            "{:40} {:>9.1} us",
-            line.name,
-            line.took[line.took.len() / 2]
-        );
+        println!("{:40} {:>9.1} us", line.name, line.took[line.took.len() / 2]);
     }
     Ok(())
 }
@@ -163,10 +141,7 @@ fn schema(rows: u32) -> String {
 }
 
 fn contract(schema: &str) -> Result<Contract> {
-    let source = Source {
-        path: "contract.yaml".into(),
-        text: CONTRACT.into(),
-    };
+    let source = Source { path: "contract.yaml".into(), text: CONTRACT.into() };
     let read = |_: &Path| Ok(schema.to_owned());
     contract_from(source, &read).map_err(|faults| format!("{faults:?}").into())
 }
@@ -179,14 +154,9 @@ fn copy(image: &[u8]) -> Result<Connection> {
 
 fn permit(tool: &str, effect: Effect) -> Result<Permit> {
     let tool = ToolName::new(tool);
-    let ask = Ask {
-        tool: &tool,
-        effect,
-        at: Moment(0),
-    };
+    let ask = Ask { tool: &tool, effect, at: Moment(0) };
     let worker = WorkerId::new("worker")?;
-    decide(&Rules::new(&worker, [])?, Usage::default(), ask)
-        .map_err(|refusal| refusal.reason.into())
+    decide(&Rules::new(&worker, [])?, Usage::default(), ask).map_err(|refusal| refusal.reason.into())
 }
 
 fn call(world: &World, tool: &str, effect: Effect, args: &Value) -> Result<()> {
@@ -197,29 +167,17 @@ fn call(world: &World, tool: &str, effect: Effect, args: &Value) -> Result<()> {
 }
 
 fn read(world: &World, n: u32) -> Result<()> {
-    call(
-        world,
-        "get_order",
-        Effect::Read,
-        &json!({ "order_id": format!("o-{n}") }),
-    )
+    call(world, "get_order", Effect::Read, &json!({ "order_id": format!("o-{n}") }))
 }
 
 fn write(world: &World, n: u32) -> Result<()> {
-    call(
-        world,
-        "issue_refund",
-        Effect::Write,
-        &json!({ "order_id": format!("o-{n}"), "amount_cents": 100 }),
-    )
+    call(world, "issue_refund", Effect::Write, &json!({ "order_id": format!("o-{n}"), "amount_cents": 100 }))
 }
 
 fn bare_read(conn: &Connection, n: u32) -> Result<()> {
     let id = format!("o-{n}");
     conn.prepare_cached("BEGIN")?.execute([])?;
-    let found = conn
-        .prepare_cached("SELECT 1 FROM orders WHERE id = ?1")?
-        .exists([&id])?;
+    let found = conn.prepare_cached("SELECT 1 FROM orders WHERE id = ?1")?.exists([&id])?;
     let row: (String, String, i64) = conn
         .prepare_cached("SELECT id, status, total_cents FROM orders WHERE id = ?1")?
         .query_one([&id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -231,9 +189,7 @@ fn bare_read(conn: &Connection, n: u32) -> Result<()> {
 fn bare_write(conn: &Connection, n: u32) -> Result<()> {
     let id = format!("o-{n}");
     conn.prepare_cached("BEGIN")?.execute([])?;
-    let found = conn
-        .prepare_cached("SELECT 1 FROM refunds WHERE order_id = ?1")?
-        .exists([&id])?;
+    let found = conn.prepare_cached("SELECT 1 FROM refunds WHERE order_id = ?1")?.exists([&id])?;
     conn.prepare_cached("INSERT INTO refunds (order_id, amount_cents) VALUES (?1, ?2)")?
         .execute(params![id, 100])?;
     let row: (i64, String, i64) = conn

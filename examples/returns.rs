@@ -67,10 +67,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The door.
-async fn answer(
-    desk: Arc<Desk>,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let (status, body) = match (request.method(), request.uri().path()) {
         (&Method::GET, "/health") if desk.ways.has("never_ready") => {
             (StatusCode::SERVICE_UNAVAILABLE, json!({}))
@@ -81,19 +78,13 @@ async fn answer(
                 let reply = desk.turn(&session, &message).await;
                 (StatusCode::OK, json!({ "reply": reply }))
             }
-            None => (
-                StatusCode::BAD_REQUEST,
-                json!({ "error": "session and message are texts" }),
-            ),
+            None => (StatusCode::BAD_REQUEST, json!({ "error": "session and message are texts" })),
         },
         _ => (StatusCode::NOT_FOUND, json!({ "error": "no such route" })),
     };
     let mut response = Response::new(Full::from(body.to_string()));
     *response.status_mut() = status;
-    response.headers_mut().insert(
-        "content-type",
-        http::HeaderValue::from_static("application/json"),
-    );
+    response.headers_mut().insert("content-type", http::HeaderValue::from_static("application/json"));
     Ok(response)
 }
 

@@ -33,18 +33,10 @@ pub struct Clock {
 
 impl Clock {
     /// Starts now.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the wall clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
     pub fn start() -> Self {
-        let wall = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, nanos);
-        Self {
-            start: Instant::now(),
-            wall_start: wall,
-        }
+        let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, nanos);
+        Self { start: Instant::now(), wall_start: wall }
     }
 
     /// Now, as a distance from the start.

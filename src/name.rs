@@ -36,9 +36,8 @@ impl WorkerId {
         }
         let head = text.as_bytes()[0];
         let starts = head.is_ascii_lowercase() || head.is_ascii_digit();
-        let rest = text
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-');
+        let rest =
+            text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-');
         if text.len() > 64 || !starts || !rest {
             return Err(WorkerIdError::Shape);
         }

@@ -61,10 +61,7 @@ impl From<&Worker> for Limits {
 impl From<&Narrowing> for Limits {
     fn from(narrowing: &Narrowing) -> Self {
         Self {
-            allowed: narrowing
-                .only_tools
-                .clone()
-                .map_or(AllowList::Everything, AllowList::Only),
+            allowed: narrowing.only_tools.clone().map_or(AllowList::Everything, AllowList::Only),
             denied: narrowing.deny_tools.clone(),
             deny_write: narrowing.deny_write,
             deny_net: narrowing.deny_net,
@@ -88,11 +85,7 @@ pub struct BadGlob {
 
 impl BadGlob {
     fn new(layer: &str, pattern: &str, error: &globset::Error) -> Self {
-        Self {
-            layer: layer.to_owned(),
-            pattern: pattern.to_owned(),
-            why: error.kind().to_string(),
-        }
+        Self { layer: layer.to_owned(), pattern: pattern.to_owned(), why: error.kind().to_string() }
     }
 }
 
@@ -105,9 +98,8 @@ struct Patterns {
 
 impl Patterns {
     fn compile(layer: &str, patterns: &BTreeSet<String>) -> Result<Self, BadGlob> {
-        let (globs, names): (Vec<_>, Vec<_>) = patterns
-            .iter()
-            .partition(|pattern| pattern.contains(['*', '?', '[', ']', '{', '}', '\\']));
+        let (globs, names): (Vec<_>, Vec<_>) =
+            patterns.iter().partition(|pattern| pattern.contains(['*', '?', '[', ']', '{', '}', '\\']));
         let mut set = GlobSetBuilder::new();
         for pattern in globs {
             // A tool's name is no path: `*` crosses slashes, and a backslash only escapes.
@@ -125,8 +117,7 @@ impl Patterns {
     }
 
     fn hold(&self, tool: &ToolName) -> bool {
-        self.names.contains(tool.as_str())
-            || (!self.globs.is_empty() && self.globs.is_match(tool.as_str()))
+        self.names.contains(tool.as_str()) || (!self.globs.is_empty() && self.globs.is_match(tool.as_str()))
     }
 }
 
@@ -172,9 +163,7 @@ struct Stack {
 
 impl Stack {
     fn objection(&self, tool: &ToolName, effect: Effect) -> Option<(&Layer, &'static str)> {
-        self.layers
-            .iter()
-            .find_map(|layer| Some((layer, layer.objection(tool, effect)?)))
+        self.layers.iter().find_map(|layer| Some((layer, layer.objection(tool, effect)?)))
     }
 
     fn max_calls(&self) -> Option<u64> {
@@ -207,30 +196,16 @@ impl Rules {
                     AllowList::Only(names) => Some(Patterns::compile(&name, names)?),
                 };
                 let denied = Patterns::compile(&name, &limits.denied)?;
-                Ok(Layer {
-                    name,
-                    limits,
-                    allowed,
-                    denied,
-                })
+                Ok(Layer { name, limits, allowed, denied })
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self {
-            worker: Some(worker.clone()),
-            stacks: vec![Stack {
-                whom: worker.to_string(),
-                layers,
-            }],
-        })
+        Ok(Self { worker: Some(worker.clone()), stacks: vec![Stack { whom: worker.to_string(), layers }] })
     }
 
     /// The union: what any of these workers may do. For a channel that cannot tell its workers apart, where what each
     /// of them did is audited afterwards. Of none, it permits nothing.
     pub fn any_of(rules: impl IntoIterator<Item = Self>) -> Self {
-        Self {
-            worker: None,
-            stacks: rules.into_iter().flat_map(|one| one.stacks).collect(),
-        }
+        Self { worker: None, stacks: rules.into_iter().flat_map(|one| one.stacks).collect() }
     }
 
     /// Whose rules these are; null for a union.
@@ -241,9 +216,7 @@ impl Rules {
     /// Whether a layer of every worker takes tools away, by list, denial or effect. Where none does, an action that
     /// is no tool of the contract may pass.
     pub fn limits_tools(&self) -> bool {
-        self.stacks
-            .iter()
-            .all(|stack| stack.layers.iter().any(Layer::takes_tools_away))
+        self.stacks.iter().all(|stack| stack.layers.iter().any(Layer::takes_tools_away))
     }
 
     /// The least of the layers' call counts; of a union their sum, where every worker has one.
@@ -282,10 +255,7 @@ impl Rules {
             }
             None => format!("no worker of this channel may use {tool}"),
         };
-        Err(Refusal {
-            code: RefusalCode::NotPermitted,
-            reason,
-        })
+        Err(Refusal { code: RefusalCode::NotPermitted, reason })
     }
 
     fn whom(&self) -> &str {
@@ -399,12 +369,7 @@ fn grant(
         (Some(budget), Some(start)) => Some(start.plus(budget)),
         _ => None,
     };
-    Permit {
-        worker: rules.worker.clone(),
-        tool,
-        deadline,
-    }
-    .still(at)
+    Permit { worker: rules.worker.clone(), tool, deadline }.still(at)
 }
 
 /// A refusal: its code, and the reason for people.

@@ -43,11 +43,7 @@ pub async fn run(
 ) -> Result<Finished, OpenError> {
     let opening = Opening::new(stage, planned)?;
     let mut phases = Phases::new(stage.clock);
-    let trial = Trial {
-        stage,
-        planned,
-        opening: &opening,
-    };
+    let trial = Trial { stage, planned, opening: &opening };
     let conducted = tokio::select! {
         biased;
         () = interrupt.cancelled() => Err(TrialError {
@@ -76,9 +72,7 @@ impl Trial<'_> {
     /// From the fresh world to what is left when the app is gone. An error is trouble of ours or of the machine.
     async fn conduct(&self, phases: &mut Phases) -> Result<(), TrialError> {
         let world = self.opening.world(self.stage, self.planned)?;
-        let channels = self
-            .opening
-            .channels(self.stage, self.planned, world.clone())?;
+        let channels = self.opening.channels(self.stage, self.planned, world.clone())?;
         let intake = self.opening.intake(self.stage);
         let mut app = self.start(&channels, &intake).await?;
         phases.end("start");
@@ -123,11 +117,7 @@ impl Trial<'_> {
             if let Some(stopped) = &error.stopped {
                 aftermath::outputs(&self.opening.journal, stopped);
             }
-            TrialError {
-                code: error.code().to_owned(),
-                message: error.why.to_string(),
-                line: None,
-            }
+            TrialError { code: error.code().to_owned(), message: error.why.to_string(), line: None }
         })
     }
 
@@ -138,30 +128,20 @@ impl Trial<'_> {
         let mut history = Vec::new();
         for (turn, n) in self.planned.scenario.turns.iter().zip(1..) {
             let text = fill(&turn.user, self.planned.values());
-            let said = TurnRow {
-                n,
-                text: text.clone(),
-                expects_reply: turn.expects_reply,
-            };
+            let said = TurnRow { n, text: text.clone(), expects_reply: turn.expects_reply };
             journal.append(&said).map_err(not_written)?;
             channels.turn_started(clock.now());
             let reply = match app.turn(n, &text, &history, until).await {
                 Ok(reply) => reply,
                 Err(trouble) => {
-                    journal
-                        .append(&trouble_met(n, &trouble))
-                        .map_err(not_written)?;
+                    journal.append(&trouble_met(n, &trouble)).map_err(not_written)?;
                     return Ok(match trouble {
                         TurnTrouble::Exited(_) => App::Gone,
                         _ => App::Talking,
                     });
                 }
             };
-            let answered = ReplyRow {
-                n,
-                text: reply.text.clone(),
-                cut: false,
-            };
+            let answered = ReplyRow { n, text: reply.text.clone(), cut: false };
             journal.append(&answered).map_err(not_written)?;
             history.extend([Said::User(text), Said::App(reply.text)]);
         }
@@ -180,11 +160,7 @@ impl Trial<'_> {
 }
 
 fn not_written(error: JournalError) -> TrialError {
-    TrialError {
-        code: "log_unavailable".to_owned(),
-        message: error.to_string(),
-        line: None,
-    }
+    TrialError { code: "log_unavailable".to_owned(), message: error.to_string(), line: None }
 }
 
 fn trouble_met(n: u32, trouble: &TurnTrouble) -> FindingRow {
@@ -193,9 +169,5 @@ fn trouble_met(n: u32, trouble: &TurnTrouble) -> FindingRow {
         TurnTrouble::TimedOut(_) => "turn_timed_out",
         TurnTrouble::BadReply { .. } => "bad_reply",
     };
-    FindingRow {
-        code: code.to_owned(),
-        worker: None,
-        detail: format!("turn {n}: {trouble}"),
-    }
+    FindingRow { code: code.to_owned(), worker: None, detail: format!("turn {n}: {trouble}") }
 }

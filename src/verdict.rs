@@ -9,17 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why nobody can say. The order is the order of precedence (design, Verdicts).
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -137,17 +127,7 @@ impl fmt::Display for Verdict {
 
 /// Whether spans show how an event came about. Never a guess (promise 2).
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Relationship {
@@ -159,17 +139,7 @@ pub enum Relationship {
 
 /// What a sub-goal's verdict counts for.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
@@ -183,17 +153,7 @@ pub enum Gate {
 
 /// How a trial, or a scenario of many, came out: what repeats and exit codes count.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -272,11 +232,7 @@ impl Exit {
             Self::Unknown => 4,
             Self::Passed => 5,
         };
-        if rank(self) <= rank(other) {
-            self
-        } else {
-            other
-        }
+        if rank(self) <= rank(other) { self } else { other }
     }
 }
 

@@ -17,9 +17,7 @@ const RANKS: &[&[&str]] = &[
     &["scheduler"],
     &["cli"],
 ];
-const BANNED: &[&str] = &[
-    "utils", "util", "helpers", "common", "misc", "errors", "imp",
-];
+const BANNED: &[&str] = &["utils", "util", "helpers", "common", "misc", "errors", "imp"];
 const LONGEST: usize = 600;
 const MEDIAN: usize = 150;
 
@@ -55,16 +53,10 @@ fn room(file: &Path) -> Option<String> {
 
 /// Every `x` of `crate::x` and of `use crate::{x, y::z}`, comments left out.
 fn imports(text: &str) -> BTreeSet<String> {
-    let code: String = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or(""))
-        .collect::<Vec<_>>()
-        .join("\n");
-    let word = |text: &str| -> String {
-        text.chars()
-            .take_while(|c| c.is_alphanumeric() || *c == '_')
-            .collect()
-    };
+    let code: String =
+        text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
+    let word =
+        |text: &str| -> String { text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
     let mut found = BTreeSet::new();
     for (at, _) in code.match_indices("crate::") {
         if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$') {
@@ -94,16 +86,13 @@ fn imports(text: &str) -> BTreeSet<String> {
 }
 
 fn ranks() -> BTreeMap<&'static str, usize> {
-    RANKS
-        .iter()
-        .enumerate()
-        .flat_map(|(rank, rooms)| rooms.iter().map(move |room| (*room, rank)))
-        .collect()
+    RANKS.iter().enumerate().flat_map(|(rank, rooms)| rooms.iter().map(move |room| (*room, rank))).collect()
 }
 
 #[test]
 fn the_scan_sees_every_form_of_import() {
-    let text = "use crate::{name::{A, B}, clock};\nlet x = crate::spans::read(); // crate::cli\nuse crate::grade;";
+    let text =
+        "use crate::{name::{A, B}, clock};\nlet x = crate::spans::read(); // crate::cli\nuse crate::grade;";
     let seen: Vec<_> = imports(text).into_iter().collect();
     assert_eq!(seen, ["clock", "grade", "name", "spans"]);
 }
@@ -135,10 +124,7 @@ fn files_are_small_and_named_for_what_they_hold() {
     let mut sizes: Vec<(usize, PathBuf)> = Vec::new();
     let mut faults = Vec::new();
     for file in files() {
-        let lines = fs::read_to_string(&file)
-            .expect("source text")
-            .lines()
-            .count();
+        let lines = fs::read_to_string(&file).expect("source text").lines().count();
         let names = file.strip_prefix(root()).expect("below src").components();
         for part in names {
             let part = part.as_os_str().to_string_lossy();
@@ -150,24 +136,15 @@ fn files_are_small_and_named_for_what_they_hold() {
         if lines > LONGEST {
             faults.push(format!("{}: {lines} lines, over {LONGEST}", file.display()));
         }
-        if !file
-            .components()
-            .any(|part| part.as_os_str().to_string_lossy().starts_with("tests"))
-        {
+        if !file.components().any(|part| part.as_os_str().to_string_lossy().starts_with("tests")) {
             sizes.push((lines, file));
         }
     }
     sizes.sort();
     let median = sizes[sizes.len() / 2].0;
-    println!(
-        "{} files, median {median} lines, longest {}",
-        sizes.len(),
-        sizes[sizes.len() - 1].0
-    );
+    println!("{} files, median {median} lines, longest {}", sizes.len(), sizes[sizes.len() - 1].0);
     if median >= MEDIAN {
-        faults.push(format!(
-            "the median file has {median} lines, not under {MEDIAN}"
-        ));
+        faults.push(format!("the median file has {median} lines, not under {MEDIAN}"));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -182,16 +159,8 @@ fn a_newcomer_reads_four_files_and_under_600_lines() {
     let longest_map = files()
         .iter()
         .filter(|file| file.file_name().is_some_and(|name| name == "mod.rs"))
-        .filter(|file| {
-            file.strip_prefix(root())
-                .is_ok_and(|f| f.components().count() == 2)
-        })
-        .map(|file| {
-            fs::read_to_string(file)
-                .expect("source text")
-                .lines()
-                .count()
-        })
+        .filter(|file| file.strip_prefix(root()).is_ok_and(|f| f.components().count() == 2))
+        .map(|file| fs::read_to_string(file).expect("source text").lines().count())
         .max()
         .unwrap_or(0);
     assert!(way + longest_map < 600, "{way} + {longest_map} lines");

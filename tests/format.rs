@@ -9,8 +9,8 @@ use std::io::BufReader;
 use std::path::PathBuf;
 
 use mocktrial::journal::{
-    AttemptRow, EndRow, FindingRow, OutcomeKind, OutcomeRow, ReplyRow, RowKind, SealRow, TrialRow,
-    TurnRow, VerdictRow,
+    AttemptRow, EndRow, FindingRow, OutcomeKind, OutcomeRow, ReplyRow, RowKind, SealRow, TrialRow, TurnRow,
+    VerdictRow,
 };
 use mocktrial::record::{
     Broken, Flaw, Options, Row, Standing, VerifyError, Vouched, read, verify, verify_dir,
@@ -18,30 +18,19 @@ use mocktrial::record::{
 use mocktrial::verdict::Outcome;
 
 fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/format")
-        .join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/format").join(name)
 }
 
 fn verified(name: &str) -> Result<Vouched, VerifyError> {
-    verify(
-        BufReader::new(File::open(path(name)).expect("the file")),
-        Options::default(),
-    )
+    verify(BufReader::new(File::open(path(name)).expect("the file")), Options::default())
 }
 
 fn rows(name: &str) -> Vec<Row> {
-    read(&path(name))
-        .expect("the file")
-        .collect::<Result<_, _>>()
-        .expect("rows")
+    read(&path(name)).expect("the file").collect::<Result<_, _>>().expect("rows")
 }
 
 fn first<R: RowKind + serde::de::DeserializeOwned>(rows: &[Row]) -> R {
-    let row = rows
-        .iter()
-        .find(|row| row.kind == R::ROW)
-        .expect("one of this kind");
+    let row = rows.iter().find(|row| row.kind == R::ROW).expect("one of this kind");
     row.parse().expect("its shape")
 }
 
@@ -52,21 +41,12 @@ fn says_what_it_said(name: &str) {
     let rows = rows(name);
     assert_eq!(vouched.rows as usize, rows.len());
     assert_eq!(first::<TrialRow>(&rows).scenario, "refund_once");
-    assert_eq!(
-        first::<TurnRow>(&rows).text,
-        "Order 1042 came broken. I'd like my money back. 😀"
-    );
+    assert_eq!(first::<TurnRow>(&rows).text, "Order 1042 came broken. I'd like my money back. 😀");
     assert_eq!(first::<ReplyRow>(&rows).text, "Your refund is on its way.");
     let attempt: AttemptRow = first(&rows);
-    assert_eq!(
-        attempt.arguments,
-        serde_json::json!({"amount_cents": 5990, "order_id": "1042"})
-    );
+    assert_eq!(attempt.arguments, serde_json::json!({"amount_cents": 5990, "order_id": "1042"}));
     let outcome: OutcomeRow = first(&rows);
-    assert_eq!(
-        (outcome.kind, outcome.status),
-        (OutcomeKind::WorldRefused, Some(409))
-    );
+    assert_eq!((outcome.kind, outcome.status), (OutcomeKind::WorldRefused, Some(409)));
     assert_eq!(first::<FindingRow>(&rows).code, "off_channel");
     assert_eq!(first::<VerdictRow>(&rows).verdict, "failed");
     let end: EndRow = first(&rows);
@@ -85,10 +65,7 @@ fn a_record_of_format_1_is_read_and_holds_for_ever() {
 fn fields_and_rows_that_are_not_known_are_passed_over() {
     says_what_it_said("newer-fields.jsonl");
     let rows = rows("newer-fields.jsonl");
-    assert!(
-        rows.iter().any(|row| row.kind == "weather"),
-        "a kind unknown today"
-    );
+    assert!(rows.iter().any(|row| row.kind == "weather"), "a kind unknown today");
     assert!(rows[0].body.contains_key("added_later"));
 }
 
@@ -96,13 +73,7 @@ fn fields_and_rows_that_are_not_known_are_passed_over() {
 fn a_format_that_is_not_known_is_refused_by_its_number() {
     let refused = verified("format-2.jsonl");
     assert!(
-        matches!(
-            refused,
-            Err(VerifyError::Broken(Broken {
-                row: 1,
-                why: Flaw::Format(2)
-            }))
-        ),
+        matches!(refused, Err(VerifyError::Broken(Broken { row: 1, why: Flaw::Format(2) }))),
         "{refused:?}"
     );
 }
@@ -111,8 +82,6 @@ fn a_format_that_is_not_known_is_refused_by_its_number() {
 fn a_run_file_of_format_1_is_read_for_ever() {
     let report = verify_dir(&path("run-1"), None).expect("looked through");
     assert!(report.is_sound(), "{report:?}");
-    assert!(
-        matches!(&report.trials["refund_once/0-1"], Standing::Holds(vouched) if vouched.anchored)
-    );
+    assert!(matches!(&report.trials["refund_once/0-1"], Standing::Holds(vouched) if vouched.anchored));
     assert_eq!(report.trials["refund_once/0-2"], Standing::NotRun);
 }

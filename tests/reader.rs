@@ -34,25 +34,14 @@ fn every_capture_gives_the_events_it_must_and_no_guess() {
 fn every_framework_is_read_by_its_own_captures() {
     let mut frameworks: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for capture in captures() {
-        let framework = capture
-            .name
-            .split('/')
-            .next()
-            .unwrap_or_default()
-            .to_owned();
+        let framework = capture.name.split('/').next().unwrap_or_default().to_owned();
         let seen = frameworks.entry(framework).or_default();
         let events = events::read(&capture.spans);
-        seen.0 += events
-            .iter()
-            .filter(|event| event.kind == events::Kind::ToolCall)
-            .count();
+        seen.0 += events.iter().filter(|event| event.kind == events::Kind::ToolCall).count();
         seen.1 += events.len();
     }
     assert_eq!(frameworks.len(), 15, "{frameworks:?}");
     for (framework, (calls, all)) in frameworks {
-        assert!(
-            calls > 0 && all > calls,
-            "{framework}: {calls} calls of {all} events"
-        );
+        assert!(calls > 0 && all > calls, "{framework}: {calls} calls of {all} events");
     }
 }

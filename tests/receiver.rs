@@ -17,12 +17,7 @@ use mocktrial::spans::{Intake, Receiver, SpanLimits};
 
 const ADK: &[u8] = include_bytes!("spans/adk.pb");
 
-const LIMITS: SpanLimits = SpanLimits {
-    spans: 1000,
-    span_bytes: 1 << 20,
-    attribute: 4096,
-    body: 100_000,
-};
+const LIMITS: SpanLimits = SpanLimits { spans: 1000, span_bytes: 1 << 20, attribute: 4096, body: 100_000 };
 
 fn bind() -> Receiver {
     let anywhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

@@ -14,8 +14,7 @@ use mocktrial::scenario::{
     App, Contract, Flush, Limits, ModelSpec, Ready, ReplyAt, Source, Stop, Talk, WorldSpec,
 };
 use mocktrial::target::{
-    Exit, Filter, Filters, Launch, NotStarted, Running, Said, StartError, Stopped, TurnTrouble,
-    setup,
+    Exit, Filter, Filters, Launch, NotStarted, Running, Said, StartError, Stopped, TurnTrouble, setup,
 };
 use serde_json::json;
 
@@ -45,25 +44,16 @@ impl Trial {
             env: BTreeMap::new(),
             env_pass: BTreeSet::new(),
             secrets: BTreeSet::new(),
-            ready: Some(Ready {
-                http: "http://127.0.0.1:${port}/health".into(),
-                within: LONG,
-            }),
+            ready: Some(Ready { http: "http://127.0.0.1:${port}/health".into(), within: LONG }),
             talk: post("/chat", ReplyAt::Pointer("/reply".into())),
             flush: Flush::None,
-            stop: Stop::Signal {
-                signal: "TERM".into(),
-                grace: LONG,
-            },
+            stop: Stop::Signal { signal: "TERM".into(), grace: LONG },
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
             advertise: None,
         };
         Self {
             app,
-            limits: Limits {
-                turn: LONG,
-                ..Limits::default()
-            },
+            limits: Limits { turn: LONG, ..Limits::default() },
             id: TrialId::new(name, 0, 1, false),
             scenario_env: BTreeMap::new(),
             harness_env: Vec::new(),
@@ -78,10 +68,7 @@ impl Trial {
     }
 
     fn grace(mut self, grace: Duration) -> Self {
-        self.app.stop = Stop::Signal {
-            signal: "TERM".into(),
-            grace,
-        };
+        self.app.stop = Stop::Signal { signal: "TERM".into(), grace };
         self
     }
 
@@ -103,9 +90,7 @@ impl Trial {
     }
 
     async fn not_started(&self) -> StartError {
-        let Err(error) = self.start().await else {
-            panic!("it started")
-        };
+        let Err(error) = self.start().await else { panic!("it started") };
         error
     }
 
@@ -126,22 +111,14 @@ impl Trial {
         let mark = format!("MOCKTRIAL_TRIAL={}#{harness}.", self.id);
         let marked = |process: &std::path::Path| {
             let environ = std::fs::read(process.join("environ")).unwrap_or_default();
-            environ
-                .split(|byte| *byte == 0)
-                .any(|entry| entry.starts_with(mark.as_bytes()))
+            environ.split(|byte| *byte == 0).any(|entry| entry.starts_with(mark.as_bytes()))
         };
-        let processes = std::fs::read_dir("/proc")
-            .expect("proc")
-            .flatten()
-            .map(|e| e.path());
+        let processes = std::fs::read_dir("/proc").expect("proc").flatten().map(|e| e.path());
         let command = |process: PathBuf| {
             let words = std::fs::read(process.join("cmdline")).unwrap_or_default();
             String::from_utf8_lossy(&words).replace('\0', " ")
         };
-        processes
-            .filter(|process| marked(process))
-            .map(command)
-            .collect()
+        processes.filter(|process| marked(process)).map(command).collect()
     }
 }
 
@@ -165,20 +142,14 @@ async fn an_app_is_started_asked_and_gone() {
     assert_eq!(reply.as_deref(), Ok("you said hello ${trial}"));
     gone(&stopped);
     assert_eq!(stopped.exit, Some(Exit::Signal(15)));
-    assert!(
-        !stopped.killed && !stopped.early && stopped.outlived.is_empty(),
-        "{stopped:?}"
-    );
+    assert!(!stopped.killed && !stopped.early && stopped.outlived.is_empty(), "{stopped:?}");
     assert_eq!(trial.alive(), [""; 0]);
 }
 
 #[tokio::test]
 async fn an_app_that_dies_before_it_is_ready_is_noticed_by_its_exit() {
     let error = Trial::new("dies", &["die"]).not_started().await;
-    assert!(
-        matches!(error.why, NotStarted::Exited(Exit::Status(3))),
-        "{error}"
-    );
+    assert!(matches!(error.why, NotStarted::Exited(Exit::Status(3))), "{error}");
     assert_eq!(error.code(), "not_ready");
     assert!(error.to_string().contains("cannot go on"), "{error}");
 }
@@ -217,10 +188,7 @@ async fn an_address_that_answers_before_the_start_is_somebody_elses() {
     let mut trial = Trial::new("taken", &[]);
     trial.app.ready.as_mut().expect("ready").http = format!("http://127.0.0.1:{port}/");
     let error = trial.not_started().await;
-    assert!(
-        matches!(error.why, NotStarted::PortTaken(p) if p == port),
-        "{error}"
-    );
+    assert!(matches!(error.why, NotStarted::PortTaken(p) if p == port), "{error}");
     assert_eq!(error.code(), "port_taken");
     assert!(error.stopped.is_none());
 }
@@ -234,10 +202,7 @@ async fn a_port_that_goes_to_somebody_else_meanwhile_is_given_up_for_another() {
         let (reply, stopped) = trial.turn("hello").await;
         let robber = std::fs::read_to_string(file).expect("there was a robber");
         let end = Command::new("kill").args(["-9", robber.trim()]).status();
-        assert!(
-            end.is_ok_and(|status| status.success()),
-            "the robber is not ours to end"
-        );
+        assert!(end.is_ok_and(|status| status.success()), "the robber is not ours to end");
         assert_eq!(reply.as_deref(), Ok("you said hello"), "{how}");
         gone(&stopped);
     }
@@ -272,10 +237,7 @@ async fn a_turn_ends_at_its_own_limit_and_at_the_trials() {
     let mut running = trial.started().await;
     let until = trial.clock.now().plus(Duration::from_millis(30));
     let reply = running.turn(1, "hang", &[], until).await;
-    assert!(
-        matches!(reply, Err(TurnTrouble::TimedOut(within)) if within < LONG),
-        "{reply:?}"
-    );
+    assert!(matches!(reply, Err(TurnTrouble::TimedOut(within)) if within < LONG), "{reply:?}");
     gone(&running.stop().await);
     trial.limits.turn = Duration::from_millis(40);
     let (reply, stopped) = trial.turn("hang").await;
@@ -293,9 +255,7 @@ async fn what_cannot_be_read_as_a_reply_is_told_with_its_beginning() {
         ("long", "longer than 50000 bytes"),
     ] {
         let (reply, _) = trial.turn(turn).await;
-        let Err(TurnTrouble::BadReply { why }) = reply else {
-            panic!("{turn}: {reply:?}")
-        };
+        let Err(TurnTrouble::BadReply { why }) = reply else { panic!("{turn}: {reply:?}") };
         assert!(why.contains(part), "{why}");
     }
     let missing = trial.talking(post("/chat", ReplyAt::Pointer("/answer".into())));
@@ -312,25 +272,17 @@ async fn replies_are_read_from_json_streams_and_whole_bodies() {
         post("/plain", ReplyAt::Body),
     ] {
         let (reply, _) = Trial::new("reads", &[]).talking(talk).turn("né").await;
-        assert!(
-            reply.as_deref().is_ok_and(|text| text.ends_with("né")),
-            "{reply:?}"
-        );
+        assert!(reply.as_deref().is_ok_and(|text| text.ends_with("né")), "{reply:?}");
     }
     let none = post("/sse", ReplyAt::Sse("/other".into()));
     let (reply, _) = Trial::new("reads", &[]).talking(none).turn("hello").await;
-    assert!(
-        matches!(reply, Err(TurnTrouble::BadReply { .. })),
-        "{reply:?}"
-    );
+    assert!(matches!(reply, Err(TurnTrouble::BadReply { .. })), "{reply:?}");
 }
 
 #[tokio::test]
 async fn the_history_is_a_list_where_it_stands_alone() {
-    let trial = Trial::new("history", &[]).talking(post(
-        "/chat",
-        ReplyAt::Pointer("/asked/before/1/content".into()),
-    ));
+    let trial =
+        Trial::new("history", &[]).talking(post("/chat", ReplyAt::Pointer("/asked/before/1/content".into())));
     let mut running = trial.started().await;
     let history = [Said::User("one".into()), Said::App("${turn}".into())];
     let reply = running.turn(2, "two", &history, Moment(u64::MAX)).await;
@@ -342,25 +294,15 @@ async fn chat_completions_carry_the_history_plain_and_streamed() {
     let history = [Said::User("one".into()), Said::App("two".into())];
     for stream in [false, true] {
         let url = "http://127.0.0.1:${port}/v1/".into();
-        let talk = Talk::OpenAiChat {
-            url,
-            model: "m".into(),
-            stream,
-        };
+        let talk = Talk::OpenAiChat { url, model: "m".into(), stream };
         let trial = Trial::new("chat", &[]).talking(talk);
         let mut running = trial.started().await;
         let reply = running.turn(2, "three", &history, Moment(u64::MAX)).await;
         let reply = reply.map(|reply| reply.text);
-        assert_eq!(
-            reply.as_deref(),
-            Ok("user: one | assistant: two | user: three")
-        );
+        assert_eq!(reply.as_deref(), Ok("user: one | assistant: two | user: three"));
         if stream {
             let half = running.turn(3, "half", &history, Moment(u64::MAX)).await;
-            assert!(
-                matches!(half, Err(TurnTrouble::BadReply { .. })),
-                "{half:?}"
-            );
+            assert!(matches!(half, Err(TurnTrouble::BadReply { .. })), "{half:?}");
         }
     }
 }
@@ -372,24 +314,14 @@ async fn a_conversation_by_lines_skips_what_is_no_reply_to_this_turn() {
     trial.app.ready = None;
     let mut running = trial.started().await;
     let reply = running.turn(3, "hello", &[], Moment(u64::MAX)).await;
-    assert_eq!(
-        reply.map(|reply| reply.text).as_deref(),
-        Ok("3: hello (lines/0-1)")
-    );
+    assert_eq!(reply.map(|reply| reply.text).as_deref(), Ok("3: hello (lines/0-1)"));
     let number = running.turn(4, "number", &[], Moment(u64::MAX)).await;
-    assert!(
-        matches!(number, Err(TurnTrouble::BadReply { .. })),
-        "{number:?}"
-    );
+    assert!(matches!(number, Err(TurnTrouble::BadReply { .. })), "{number:?}");
     let closed = running.turn(5, "close", &[], Moment(u64::MAX)).await;
     assert_eq!(closed, Err(TurnTrouble::Exited(Exit::Status(0))));
     let stopped = running.stop().await;
     gone(&stopped);
-    assert!(
-        stopped.output[0]
-            .text
-            .starts_with("ready when you are\nthinking\n")
-    );
+    assert!(stopped.output[0].text.starts_with("ready when you are\nthinking\n"));
 }
 
 #[tokio::test]
@@ -412,9 +344,7 @@ async fn output_passes_the_callers_filter_before_it_is_kept() {
             if !bytes.is_empty() {
                 return Vec::new();
             }
-            String::from_utf8_lossy(&held)
-                .replace("hunter2", "***")
-                .into_bytes()
+            String::from_utf8_lossy(&held).replace("hunter2", "***").into_bytes()
         })
     });
     let stopped = trial.started().await.stop().await;
@@ -430,17 +360,12 @@ async fn an_app_finds_only_what_it_was_given() {
         ("WHERE".into(), "${trial} at ${port}".into()),
     ]);
     trial.app.env_pass = BTreeSet::from(["CARGO_MANIFEST_DIR".into()]);
-    trial.scenario_env = BTreeMap::from([
-        ("BOTH".into(), "scenario".into()),
-        ("ALL".into(), "scenario".into()),
-    ]);
+    trial.scenario_env =
+        BTreeMap::from([("BOTH".into(), "scenario".into()), ("ALL".into(), "scenario".into())]);
     trial.harness_env = vec![("ALL".into(), "harness".into())];
     trial.app.start = vec!["env".into()];
     let printed = trial.not_started().await.stopped.expect("it ran").output;
-    let pairs = printed[0]
-        .text
-        .lines()
-        .filter_map(|line| line.split_once('='));
+    let pairs = printed[0].text.lines().filter_map(|line| line.split_once('='));
     let env: BTreeMap<&str, &str> = pairs.collect();
     let port = env["PORT"];
     assert_eq!(env["BOTH"], "scenario");
@@ -460,15 +385,9 @@ async fn an_app_finds_only_what_it_was_given() {
         "MOCKTRIAL_TRIAL",
         "CARGO_MANIFEST_DIR",
     ];
-    let stray: Vec<_> = env
-        .keys()
-        .filter(|name| !may.contains(name) && !name.starts_with("LC_"))
-        .collect();
+    let stray: Vec<_> = env.keys().filter(|name| !may.contains(name) && !name.starts_with("LC_")).collect();
     assert!(stray.is_empty(), "{stray:?}");
-    assert!(
-        std::env::vars().any(|(name, _)| name == "CARGO_PKG_NAME"),
-        "nothing could stray"
-    );
+    assert!(std::env::vars().any(|(name, _)| name == "CARGO_PKG_NAME"), "nothing could stray");
 }
 
 #[tokio::test]
@@ -487,13 +406,7 @@ async fn a_grandchild_that_stays_is_killed_and_named() {
     let stopped = trial.started().await.stop().await;
     gone(&stopped);
     assert!(!stopped.killed);
-    assert!(
-        stopped
-            .outlived
-            .iter()
-            .any(|one| one.command.contains("trap")),
-        "{stopped:?}"
-    );
+    assert!(stopped.outlived.iter().any(|one| one.command.contains("trap")), "{stopped:?}");
     assert_eq!(trial.alive(), [""; 0]);
 }
 
@@ -518,10 +431,7 @@ async fn escapees_are_killed_without_a_grace_and_named() {
 
 #[tokio::test]
 async fn a_trial_does_not_end_anothers_escapees() {
-    let (one, two) = (
-        Trial::new("one", &["daemon"]),
-        Trial::new("two", &["daemon"]),
-    );
+    let (one, two) = (Trial::new("one", &["daemon"]), Trial::new("two", &["daemon"]));
     let (first, second) = (one.started().await, two.started().await);
     let stopped = first.stop().await;
     assert_eq!(stopped.outlived.len(), 1, "{stopped:?}");
@@ -582,26 +492,16 @@ async fn an_app_that_is_not_our_child_stops_by_its_own_command() {
     let mut trial = Trial::new("elsewhere", &[]);
     let folder = tempfile::tempdir().expect("a folder");
     let stopped_file = folder.path().join("stopped");
-    trial.app.start = ["sh", "-c", "python3 app.py >/dev/null 2>&1 & echo up"]
-        .map(Into::into)
-        .into();
+    trial.app.start = ["sh", "-c", "python3 app.py >/dev/null 2>&1 & echo up"].map(Into::into).into();
     let end = format!("echo ${{port}} >{}", stopped_file.display());
     trial.app.stop = Stop::Run(["sh", "-c", end.as_str()].map(Into::into).into());
     let mut running = trial.started().await;
     let port = running.port();
     let reply = running.turn(1, "hello", &[], Moment(u64::MAX)).await;
-    assert_eq!(
-        reply.map(|reply| reply.text).as_deref(),
-        Ok("you said hello")
-    );
+    assert_eq!(reply.map(|reply| reply.text).as_deref(), Ok("you said hello"));
     let stop = running.stop().await;
     assert_eq!(stop.trouble, None);
-    assert_eq!(
-        std::fs::read_to_string(stopped_file)
-            .expect("it ran")
-            .trim(),
-        port.to_string()
-    );
+    assert_eq!(std::fs::read_to_string(stopped_file).expect("it ran").trim(), port.to_string());
     assert_eq!(trial.alive(), [""; 0]);
 }
 
@@ -622,15 +522,9 @@ async fn many_at_a_time_never_share_a_port() {
 
 fn contract(setup: &[&str]) -> Contract {
     let mut app = Trial::new("setup", &[]).app;
-    app.setup = setup
-        .iter()
-        .map(|line| ["sh", "-c", line].map(Into::into).into())
-        .collect();
+    app.setup = setup.iter().map(|line| ["sh", "-c", line].map(Into::into).into()).collect();
     Contract {
-        source: Source {
-            path: PathBuf::new(),
-            text: "".into(),
-        },
+        source: Source { path: PathBuf::new(), text: "".into() },
         files: Vec::new(),
         folder: app.cwd.clone(),
         app,
@@ -648,27 +542,11 @@ async fn setup_runs_in_order_in_the_apps_folder_until_one_fails() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("steps");
     let step = |text: &str| format!("{text} >>{}", file.display());
-    let (one, two, never) = (
-        step("basename $PWD"),
-        step("echo $CARGO_PKG_NAME"),
-        step("echo 3"),
-    );
+    let (one, two, never) = (step("basename $PWD"), step("echo $CARGO_PKG_NAME"), step("echo 3"));
     let filter: Filters = Arc::new(|| Box::new(<[u8]>::to_vec));
     let steps = [one.as_str(), &two, "echo no space left >&2; exit 5", &never];
-    let error = setup(&contract(&steps), &filter)
-        .await
-        .expect_err("a step fails");
-    assert_eq!(
-        std::fs::read_to_string(&file).expect("steps"),
-        "apps\nmocktrial\n"
-    );
-    assert!(
-        error
-            .to_string()
-            .contains("exited with status 5\nstderr:\nno space left"),
-        "{error}"
-    );
-    setup(&contract(&steps[..2]), &filter)
-        .await
-        .expect("both succeed");
+    let error = setup(&contract(&steps), &filter).await.expect_err("a step fails");
+    assert_eq!(std::fs::read_to_string(&file).expect("steps"), "apps\nmocktrial\n");
+    assert!(error.to_string().contains("exited with status 5\nstderr:\nno space left"), "{error}");
+    setup(&contract(&steps[..2]), &filter).await.expect("both succeed");
 }

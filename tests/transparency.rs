@@ -44,55 +44,27 @@ struct Sent {
     body: Vec<u8>,
 }
 
-fn sent(
-    method: &'static str,
-    target: &'static str,
-    headers: &'static [&'static str],
-    body: &[u8],
-) -> Sent {
-    Sent {
-        method,
-        target,
-        headers,
-        body: body.to_vec(),
-    }
+fn sent(method: &'static str, target: &'static str, headers: &'static [&'static str], body: &[u8]) -> Sent {
+    Sent { method, target, headers, body: body.to_vec() }
 }
 
 fn requests() -> Vec<Sent> {
     let mut all = Vec::new();
-    for method in [
-        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "M-SEARCH",
-    ] {
+    for method in
+        ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "M-SEARCH"]
+    {
         all.push(sent(method, "/echo/me?x=1", &["x-own: 1"], b""));
     }
     for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        all.push(sent(method, "/echo", &["content-type: application/json"], br#"{"a":[1, 2 ],"a":3}"#));
+        all.push(sent(method, "/echo", &["content-type: text/plain"], b"\xff\x00text"));
         all.push(sent(
             method,
             "/echo",
-            &["content-type: application/json"],
-            br#"{"a":[1, 2 ],"a":3}"#,
-        ));
-        all.push(sent(
-            method,
-            "/echo",
-            &["content-type: text/plain"],
-            b"\xff\x00text",
-        ));
-        all.push(sent(
-            method,
-            "/echo",
-            &[
-                "content-type: application/json",
-                "transfer-encoding: chunked",
-            ],
+            &["content-type: application/json", "transfer-encoding: chunked"],
             b"5;ext=1\r\n{\"a\":\r\n2\r\n1}\r\n0\r\n\r\n",
         ));
-        all.push(sent(
-            method,
-            "/echo",
-            &["transfer-encoding: chunked"],
-            b"3\r\nabc\r\n0\r\n\r\n",
-        ));
+        all.push(sent(method, "/echo", &["transfer-encoding: chunked"], b"3\r\nabc\r\n0\r\n\r\n"));
     }
     for target in [
         "/",
@@ -138,12 +110,7 @@ fn requests() -> Vec<Sent> {
         ],
         b"",
     ));
-    all.push(sent(
-        "GET",
-        "/echo",
-        &["x-obs: caf\u{e9}", "x-tab: a\tb"],
-        b"",
-    ));
+    all.push(sent("GET", "/echo", &["x-obs: caf\u{e9}", "x-tab: a\tb"], b""));
     for target in [
         "/odd",
         "/no-content",
@@ -164,9 +131,7 @@ fn requests() -> Vec<Sent> {
 
 /// What a client sees, without what belongs to the hop.
 fn seen(mut answer: Answer) -> Answer {
-    answer
-        .headers
-        .retain(|(name, _)| !matches!(name.as_str(), "connection" | "keep-alive" | "date"));
+    answer.headers.retain(|(name, _)| !matches!(name.as_str(), "connection" | "keep-alive" | "date"));
     // The order of different names says nothing (RFC 9110 5.3); that of one name does.
     answer.headers.sort_by(|a, b| a.0.cmp(&b.0));
     answer
@@ -175,35 +140,17 @@ fn seen(mut answer: Answer) -> Answer {
 #[tokio::test]
 async fn what_is_allowed_passes_as_if_no_channel_were_there() {
     let upstream = Upstream::start().await;
-    let direct = Address {
-        socket: upstream.address,
-        prefix: String::new(),
-    };
+    let direct = Address { socket: upstream.address, prefix: String::new() };
     let (desk, channel) = in_front_of(&upstream.url()).await;
     let all = requests();
-    for Sent {
-        method,
-        target,
-        headers,
-        body,
-    } in &all
-    {
+    for Sent { method, target, headers, body } in &all {
         let one = seen(direct.send(method, target, headers, body).await);
         let other = seen(channel.send(method, target, headers, body).await);
         assert!(one.status >= 200, "{method} {target}: {one:?}");
         let same = one == other;
-        assert!(
-            same,
-            "{method} {target} {headers:?}\n{}\n{}",
-            shown(&one),
-            shown(&other)
-        );
+        assert!(same, "{method} {target} {headers:?}\n{}\n{}", shown(&one), shown(&other));
     }
-    assert_eq!(
-        desk.rows_of("attempt").len(),
-        all.len(),
-        "a row for every call"
-    );
+    assert_eq!(desk.rows_of("attempt").len(), all.len(), "a row for every call");
     assert!(desk.channels.settled(Duration::from_secs(5)).await);
     assert_eq!(desk.rows_of("outcome").len(), all.len());
     assert!(!desk.text().contains(channel.token()));
@@ -211,13 +158,7 @@ async fn what_is_allowed_passes_as_if_no_channel_were_there() {
 
 fn shown(answer: &Answer) -> String {
     let body = answer.text();
-    format!(
-        "{} {:?} {:?} {}",
-        answer.status,
-        answer.headers,
-        answer.trailers,
-        &body[..body.len().min(400)]
-    )
+    format!("{} {:?} {:?} {}", answer.status, answer.headers, answer.trailers, &body[..body.len().min(400)])
 }
 
 #[tokio::test]
@@ -225,13 +166,7 @@ async fn the_service_sees_its_own_host_and_never_a_token() {
     let upstream = Upstream::start().await;
     let (desk, channel) = in_front_of(&upstream.url()).await;
     let token = format!("mocktrial-channel: {}", channel.token());
-    let hop = [
-        "x-forwarded-host: evil",
-        "connection: x-hop",
-        "x-hop: 1",
-        "keep-alive: timeout=9",
-        &token,
-    ];
+    let hop = ["x-forwarded-host: evil", "connection: x-hop", "x-hop: 1", "keep-alive: timeout=9", &token];
     let echoed = channel.send("GET", "/echo?q=1", &hop, b"").await.json();
     assert_eq!(echoed["host"], upstream.address.to_string());
     assert_eq!(echoed["target"], "/echo?q=1");
@@ -247,14 +182,7 @@ async fn trailers_of_a_request_arrive() {
     for kind in ["application/json", "application/octet-stream"] {
         let kind = format!("content-type: {kind}");
         let headers = ["transfer-encoding: chunked", "trailer: x-sum", &kind];
-        let answer = channel
-            .send(
-                "POST",
-                "/echo",
-                &headers,
-                b"2\r\n{}\r\n0\r\nx-sum: 2\r\n\r\n",
-            )
-            .await;
+        let answer = channel.send("POST", "/echo", &headers, b"2\r\n{}\r\n0\r\nx-sum: 2\r\n\r\n").await;
         assert_eq!(answer.json()["trailers"], json!([["x-sum", "2"]]), "{kind}");
         assert_eq!(answer.json()["body"], "{}");
     }
@@ -264,19 +192,14 @@ async fn trailers_of_a_request_arrive() {
 async fn a_body_is_awaited_with_100_continue_and_not_before() {
     let upstream = Upstream::start().await;
     let (_desk, channel) = in_front_of(&upstream.url()).await;
-    let mut stream = TcpStream::connect(channel.socket)
-        .await
-        .expect("a connection");
+    let mut stream = TcpStream::connect(channel.socket).await.expect("a connection");
     let head = format!(
         "POST {}/echo HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 4\r\nconnection: close\r\n\r\n",
         channel.prefix
     );
     stream.write_all(head.as_bytes()).await.expect("sent");
     let mut interim = [0; 25];
-    stream
-        .read_exact(&mut interim)
-        .await
-        .expect("an interim answer");
+    stream.read_exact(&mut interim).await.expect("an interim answer");
     assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(b"body").await.expect("sent");
     let mut rest = String::new();
@@ -288,9 +211,7 @@ async fn a_body_is_awaited_with_100_continue_and_not_before() {
 async fn both_directions_stream_without_buffering() {
     let upstream = Upstream::start().await;
     let (desk, channel) = in_front_of(&upstream.url()).await;
-    let mut stream = TcpStream::connect(channel.socket)
-        .await
-        .expect("a connection");
+    let mut stream = TcpStream::connect(channel.socket).await.expect("a connection");
     let head = format!(
         "POST {}/stream HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n",
         channel.prefix
@@ -305,18 +226,12 @@ async fn both_directions_stream_without_buffering() {
         read_until(&mut stream, &mut seen, piece.as_bytes()).await;
     }
     assert_eq!(desk.rows_of("attempt").len(), 1);
-    assert!(
-        desk.rows_of("outcome").is_empty(),
-        "a stream that goes on has no outcome yet"
-    );
+    assert!(desk.rows_of("outcome").is_empty(), "a stream that goes on has no outcome yet");
     stream.write_all(b"0\r\n\r\n").await.expect("sent");
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).await.expect("the end");
     let outcome = &desk.rows_of("outcome")[0];
-    assert_eq!(
-        outcome["result"],
-        "data: start\n\ndata: one\n\ndata: two\n\n"
-    );
+    assert_eq!(outcome["result"], "data: start\n\ndata: one\n\ndata: two\n\n");
     assert_eq!(desk.rows_of("attempt")[0]["arguments_cut"], true);
 }
 
@@ -345,23 +260,12 @@ async fn what_is_recorded_of_a_body_is_bounded_and_what_passes_is_not() {
     assert_eq!(answer.text(), args.len().to_string());
     assert!(desk.text().len() < 64 << 10, "{}", desk.text().len());
     let attempts = desk.rows_of("attempt");
-    assert_eq!(
-        (&attempts[0]["arguments_cut"], &attempts[0]["arguments"]),
-        (&json!(true), &Value::Null)
-    );
-    assert_eq!(
-        (
-            &attempts[2]["arguments_cut"],
-            &attempts[2]["arguments"]["id"]
-        ),
-        (&json!(true), &json!(7))
-    );
+    assert_eq!((&attempts[0]["arguments_cut"], &attempts[0]["arguments"]), (&json!(true), &Value::Null));
+    assert_eq!((&attempts[2]["arguments_cut"], &attempts[2]["arguments"]["id"]), (&json!(true), &json!(7)));
     let outcome = &desk.rows_of("outcome")[1];
     assert_eq!(outcome["result_cut"], true);
     assert!(
-        outcome["result"]
-            .as_str()
-            .is_some_and(|text| !text.is_empty() && text.bytes().all(|b| b == b'x'))
+        outcome["result"].as_str().is_some_and(|text| !text.is_empty() && text.bytes().all(|b| b == b'x'))
     );
 }
 
@@ -369,21 +273,14 @@ async fn what_is_recorded_of_a_body_is_bounded_and_what_passes_is_not() {
 async fn connections_are_kept_on_both_sides() {
     let upstream = Upstream::start().await;
     let (_desk, channel) = in_front_of(&upstream.url()).await;
-    let mut stream = TcpStream::connect(channel.socket)
-        .await
-        .expect("a connection");
+    let mut stream = TcpStream::connect(channel.socket).await.expect("a connection");
     let request = format!("GET {}/slow HTTP/1.1\r\nhost: x\r\n\r\n", channel.prefix);
     for _ in 0..3 {
         stream.write_all(request.as_bytes()).await.expect("sent");
         let mut seen = Vec::new();
         read_until(&mut stream, &mut seen, b"\r\n\r\nslow").await;
     }
-    assert_eq!(
-        upstream
-            .connections
-            .load(std::sync::atomic::Ordering::SeqCst),
-        1
-    );
+    assert_eq!(upstream.connections.load(std::sync::atomic::Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
@@ -392,9 +289,7 @@ async fn http_2_comes_in_on_the_same_address() {
     use hyper_util::rt::{TokioExecutor, TokioIo};
     let upstream = Upstream::start().await;
     let (desk, channel) = in_front_of(&upstream.url()).await;
-    let stream = TcpStream::connect(channel.socket)
-        .await
-        .expect("a connection");
+    let stream = TcpStream::connect(channel.socket).await.expect("a connection");
     let (mut client, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
             .await
@@ -405,24 +300,13 @@ async fn http_2_comes_in_on_the_same_address() {
         let request = hyper::Request::post(&uri)
             .header("content-type", "application/json")
             .header("cookie", "a=1")
-            .body(Full::new(hyper::body::Bytes::from(format!(
-                "{{\"n\":{n}}}"
-            ))))
+            .body(Full::new(hyper::body::Bytes::from(format!("{{\"n\":{n}}}"))))
             .expect("a request");
         client.send_request(request)
     });
-    for (n, answer) in futures_util::future::join_all(calls.collect::<Vec<_>>())
-        .await
-        .into_iter()
-        .enumerate()
+    for (n, answer) in futures_util::future::join_all(calls.collect::<Vec<_>>()).await.into_iter().enumerate()
     {
-        let body = answer
-            .expect("an answer")
-            .into_body()
-            .collect()
-            .await
-            .expect("a body")
-            .to_bytes();
+        let body = answer.expect("an answer").into_body().collect().await.expect("a body").to_bytes();
         let seen: Value = serde_json::from_slice(&body).expect("JSON");
         assert_eq!(seen["body"], format!("{{\"n\":{n}}}"));
         assert_eq!(seen["host"], upstream.address.to_string());
@@ -435,21 +319,10 @@ async fn http_2_comes_in_on_the_same_address() {
 async fn an_offer_of_h2c_is_ignored_and_another_upgrade_refused() {
     let upstream = Upstream::start().await;
     let (_desk, channel) = in_front_of(&upstream.url()).await;
-    let h2c = [
-        "connection: upgrade, http2-settings",
-        "upgrade: h2c",
-        "http2-settings: AAMAAABkAAQAAP__",
-    ];
+    let h2c = ["connection: upgrade, http2-settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQAAP__"];
     let answer = channel.send("GET", "/echo", &h2c, b"").await;
-    assert_eq!(
-        (answer.status, &answer.json()["headers"]),
-        (200, &json!([]))
-    );
-    let websocket = [
-        "connection: upgrade",
-        "upgrade: websocket",
-        "sec-websocket-key: x",
-    ];
+    assert_eq!((answer.status, &answer.json()["headers"]), (200, &json!([])));
+    let websocket = ["connection: upgrade", "upgrade: websocket", "sec-websocket-key: x"];
     let answer = channel.send("GET", "/echo", &websocket, b"").await;
     assert_eq!(answer.refusal().as_deref(), Some("unknown_action"));
     assert_eq!(upstream.seen(), 1);
@@ -460,22 +333,12 @@ async fn a_services_no_and_a_services_defect_are_two_things() {
     let upstream = Upstream::start().await;
     let (desk, channel) = in_front_of(&upstream.url()).await;
     assert_eq!(
-        channel
-            .get("/conflict")
-            .await
-            .header("content-type")
-            .as_deref(),
+        channel.get("/conflict").await.header("content-type").as_deref(),
         Some("application/problem+json")
     );
     channel.get("/broken").await;
-    assert_eq!(
-        desk.outcomes(),
-        ["world_refused http_409 409", "crashed http_500 500"]
-    );
-    assert_eq!(
-        desk.rows_of("outcome")[0]["result"],
-        json!({"why": "twice"})
-    );
+    assert_eq!(desk.outcomes(), ["world_refused http_409 409", "crashed http_500 500"]);
+    assert_eq!(desk.rows_of("outcome")[0]["result"], json!({"why": "twice"}));
 }
 
 #[tokio::test]
@@ -501,10 +364,7 @@ async fn a_service_that_breaks_off_is_cut_for_the_app_and_a_crash() {
         assert_eq!((answer.status, answer.whole), (200, false), "{answer:?}");
         assert_eq!(desk.outcomes(), ["crashed upstream_cut 200"]);
         let outcome = &desk.rows_of("outcome")[0];
-        assert_eq!(
-            (&outcome["result"], &outcome["result_cut"]),
-            (&json!("half"), &json!(true))
-        );
+        assert_eq!((&outcome["result"], &outcome["result_cut"]), (&json!("half"), &json!(true)));
     }
     for bytes in [b"".as_slice(), b"HTTP/1.1 2", b"no http\r\n\r\n"] {
         let (desk, channel) = in_front_of(&format!("http://{}", scripted(bytes).await)).await;
@@ -518,9 +378,7 @@ async fn an_app_that_leaves_does_not_stop_the_services_answer() {
     let upstream = Upstream::start().await;
     let (desk, channel) = in_front_of(&upstream.url()).await;
     for target in ["/slow", "/large"] {
-        let mut stream = TcpStream::connect(channel.socket)
-            .await
-            .expect("a connection");
+        let mut stream = TcpStream::connect(channel.socket).await.expect("a connection");
         let request = format!("GET {}{target} HTTP/1.1\r\nhost: x\r\n\r\n", channel.prefix);
         stream.write_all(request.as_bytes()).await.expect("sent");
         while desk.channels.in_flight() == 0 {
@@ -563,10 +421,7 @@ async fn faults_apply_in_front_of_a_service_too() {
     let seen = upstream.seen();
     let desk = Desk::with(slow("reply: { status: 503 }"));
     assert_eq!(desk.at("ANY_URL").get("/slow").await.status, 503);
-    assert_eq!(
-        (upstream.seen(), desk.outcomes()),
-        (seen, vec!["faulted - 503".to_owned()])
-    );
+    assert_eq!((upstream.seen(), desk.outcomes()), (seen, vec!["faulted - 503".to_owned()]));
 }
 
 #[tokio::test]
@@ -575,18 +430,8 @@ async fn a_limited_worker_reaches_the_service_through_its_tools_alone() {
     let desk = Desk::of(&contract(&upstream.url(), ""));
     let only = desk.at("ONLY_URL");
     assert_eq!(only.get("/slow").await.status, 200);
-    assert_eq!(
-        only.get("/echo").await.refusal().as_deref(),
-        Some("unknown_action")
-    );
+    assert_eq!(only.get("/echo").await.refusal().as_deref(), Some("unknown_action"));
     assert_eq!(desk.at("ANY_URL").get("/echo").await.status, 200);
-    assert_eq!(
-        desk.attempts(),
-        [
-            "only slow allowed -",
-            "only - refused unknown_action",
-            "any - allowed -"
-        ]
-    );
+    assert_eq!(desk.attempts(), ["only slow allowed -", "only - refused unknown_action", "any - allowed -"]);
     assert_eq!(upstream.seen(), 2);
 }

@@ -35,16 +35,8 @@ impl Trick {
         let upstream = Upstream::start().await;
         let desk = Desk::of(&contract(&upstream.url()));
         let reader = desk.at("READER_URL");
-        assert_eq!(
-            reader.get("/orders/1").await.status,
-            200,
-            "the honest call passes"
-        );
-        Self {
-            desk,
-            upstream,
-            reader,
-        }
+        assert_eq!(reader.get("/orders/1").await.status, 200, "the honest call passes");
+        Self { desk, upstream, reader }
     }
 
     /// Only the honest call got through.
@@ -89,8 +81,7 @@ async fn paths_that_another_reader_would_read_differently_reach_nothing() {
         let answer = trick.reader.get(target).await;
         let code = answer.refusal();
         assert!(
-            matches!(code.as_deref(), Some("unknown_action" | "not_permitted"))
-                || answer.status == 400,
+            matches!(code.as_deref(), Some("unknown_action" | "not_permitted")) || answer.status == 400,
             "{target}: {answer:?}"
         );
     }
@@ -104,11 +95,7 @@ async fn a_tool_is_not_called_through_another_tools_route() {
     assert_eq!(refund.refusal().as_deref(), Some("not_permitted"));
     for method in ["post", "Post", "GETS", "G", "PUT", "get"] {
         let answer = trick.reader.send(method, "/orders/refund", &[], b"").await;
-        assert_eq!(
-            answer.refusal().as_deref(),
-            Some("unknown_action"),
-            "{method}"
-        );
+        assert_eq!(answer.refusal().as_deref(), Some("unknown_action"), "{method}");
     }
     trick.failed();
 }
@@ -126,11 +113,7 @@ async fn a_header_does_not_make_a_request_another_one() {
         "x-original-method: POST",
     ] {
         let answer = trick.reader.send("GET", "/orders/1", &[header], b"").await;
-        assert_eq!(
-            answer.refusal().as_deref(),
-            Some("unknown_action"),
-            "{header}"
-        );
+        assert_eq!(answer.refusal().as_deref(), Some("unknown_action"), "{header}");
     }
     let answer = trick.reader.get("/orders/1?_method=DELETE").await;
     assert_eq!(answer.refusal().as_deref(), Some("unknown_action"));
@@ -142,9 +125,7 @@ async fn a_form_field_does_not_make_a_request_another_one() {
     let trick = Trick::set_up().await;
     let writer = trick.desk.at("WRITER_URL");
     let form = ["content-type: application/x-www-form-urlencoded"];
-    let answer = writer
-        .send("POST", "/orders/refund", &form, b"_method=DELETE&x=1")
-        .await;
+    let answer = writer.send("POST", "/orders/refund", &form, b"_method=DELETE&x=1").await;
     assert_eq!(answer.refusal().as_deref(), Some("unknown_action"));
     trick.failed();
 }
@@ -152,19 +133,13 @@ async fn a_form_field_does_not_make_a_request_another_one() {
 #[tokio::test]
 async fn another_workers_token_is_that_workers_and_a_mangled_one_is_nobodys() {
     let trick = Trick::set_up().await;
-    let (reader, writer) = (
-        trick.reader.token().to_owned(),
-        trick.desk.at("WRITER_URL").token().to_owned(),
-    );
+    let (reader, writer) = (trick.reader.token().to_owned(), trick.desk.at("WRITER_URL").token().to_owned());
     for prefix in [
         format!("/{}", &reader[..31]),
         format!("/{reader}{reader}"),
         format!("/{reader}0"),
         format!("/{}", reader.to_uppercase()),
-        format!(
-            "/{}",
-            reader.replacen(&reader[..1], &format!("%{:02x}", reader.as_bytes()[0]), 1)
-        ),
+        format!("/{}", reader.replacen(&reader[..1], &format!("%{:02x}", reader.as_bytes()[0]), 1)),
         format!("//{reader}"),
         format!("/./{reader}"),
         format!("/{reader}%2f"),
@@ -178,22 +153,12 @@ async fn another_workers_token_is_that_workers_and_a_mangled_one_is_nobodys() {
         if prefix == format!("/{reader}") {
             continue;
         }
-        assert_eq!(
-            answer.refusal().as_deref(),
-            Some("unknown_channel"),
-            "{prefix}"
-        );
+        assert_eq!(answer.refusal().as_deref(), Some("unknown_channel"), "{prefix}");
     }
     // The address says whose channel it is; a header or an argument does not.
-    let claims = [
-        format!("mocktrial-channel: {writer}"),
-        "x-worker: writer".to_owned(),
-    ];
+    let claims = [format!("mocktrial-channel: {writer}"), "x-worker: writer".to_owned()];
     let claims: Vec<&str> = claims.iter().map(String::as_str).collect();
-    let answer = trick
-        .reader
-        .send("POST", "/orders/refund?worker=writer", &claims, b"")
-        .await;
+    let answer = trick.reader.send("POST", "/orders/refund?worker=writer", &claims, b"").await;
     assert_eq!(answer.refusal().as_deref(), Some("not_permitted"));
     assert_eq!(answer.json()["error"]["worker"], "reader");
     trick.failed();
@@ -209,29 +174,19 @@ async fn the_target_may_be_absolute_and_its_authority_is_nobodys_business() {
         format!("GET http://{host}{path} HTTP/1.1\r\nhost: elsewhere\r\nconnection: close\r\n\r\n")
     };
     // Still the channel of its token, and still that service.
-    let answer = trick
-        .reader
-        .raw(absolute("elsewhere:1", &format!("{prefix}/orders/2")).as_bytes())
-        .await;
+    let answer = trick.reader.raw(absolute("elsewhere:1", &format!("{prefix}/orders/2")).as_bytes()).await;
     assert_eq!(answer.json()["host"], trick.upstream.address.to_string());
     assert_eq!(answer.json()["target"], "/orders/2");
     for (target, method) in [
-        (
-            format!("http://{}/admin/wipe", trick.upstream.address),
-            "GET",
-        ),
+        (format!("http://{}/admin/wipe", trick.upstream.address), "GET"),
         (format!("http://{socket}{prefix}/admin/wipe"), "GET"),
         (trick.upstream.address.to_string(), "CONNECT"),
         (format!("{socket}"), "CONNECT"),
         ("*".to_owned(), "OPTIONS"),
     ] {
-        let request =
-            format!("{method} {target} HTTP/1.1\r\nhost: {socket}\r\nconnection: close\r\n\r\n");
+        let request = format!("{method} {target} HTTP/1.1\r\nhost: {socket}\r\nconnection: close\r\n\r\n");
         let answer = trick.reader.raw(request.as_bytes()).await;
-        assert!(
-            answer.status == 403 || answer.status == 400,
-            "{method} {target}: {answer:?}"
-        );
+        assert!(answer.status == 403 || answer.status == 400, "{method} {target}: {answer:?}");
     }
     assert_eq!(trick.upstream.seen(), 2);
 }
@@ -240,17 +195,11 @@ async fn the_target_may_be_absolute_and_its_authority_is_nobodys_business() {
 async fn a_host_header_leads_nowhere_else() {
     let trick = Trick::set_up().await;
     let prefix = &trick.reader.prefix;
-    for (n, hosts) in [
-        "host: 169.254.169.254\r\n",
-        "",
-        "host: a\r\nhost: b\r\n",
-        "host: @evil/\r\n",
-    ]
-    .into_iter()
-    .enumerate()
+    for (n, hosts) in ["host: 169.254.169.254\r\n", "", "host: a\r\nhost: b\r\n", "host: @evil/\r\n"]
+        .into_iter()
+        .enumerate()
     {
-        let request =
-            format!("GET {prefix}/orders/{n} HTTP/1.1\r\n{hosts}connection: close\r\n\r\n");
+        let request = format!("GET {prefix}/orders/{n} HTTP/1.1\r\n{hosts}connection: close\r\n\r\n");
         let answer = trick.reader.raw(request.as_bytes()).await;
         if answer.status == 200 {
             assert_eq!(answer.json()["host"], trick.upstream.address.to_string());
@@ -265,9 +214,8 @@ async fn a_body_with_two_lengths_smuggles_nothing() {
     let trick = Trick::set_up().await;
     let prefix = &trick.desk.at("WRITER_URL").prefix;
     let hidden = format!("GET {prefix}/admin/wipe HTTP/1.1\r\nhost: x\r\n\r\n");
-    let head = |lengths: &str| {
-        format!("POST {prefix}/orders/refund HTTP/1.1\r\nhost: x\r\n{lengths}\r\n\r\n")
-    };
+    let head =
+        |lengths: &str| format!("POST {prefix}/orders/refund HTTP/1.1\r\nhost: x\r\n{lengths}\r\n\r\n");
     for lengths in [
         "content-length: 0\r\ncontent-length: 40",
         "content-length: 0, 40",
@@ -281,31 +229,18 @@ async fn a_body_with_two_lengths_smuggles_nothing() {
     ] {
         let request = format!("{}0\r\n\r\n{hidden}", head(lengths));
         let answer = trick.reader.raw(request.as_bytes()).await;
-        assert!(
-            answer.status == 400 || answer.status == 0,
-            "{lengths:?}: {answer:?}"
-        );
+        assert!(answer.status == 400 || answer.status == 0, "{lengths:?}: {answer:?}");
         assert!(answer.body.is_empty(), "one answer and no more: {answer:?}");
     }
     trick.failed();
-    assert_eq!(
-        trick.desk.attempts().len(),
-        1,
-        "{:?}",
-        trick.desk.attempts()
-    );
+    assert_eq!(trick.desk.attempts().len(), 1, "{:?}", trick.desk.attempts());
     // RFC 9112 6.3: the coding wins, the length is not passed on, and the connection ends with the answer.
-    for lengths in [
-        "content-length: 4\r\ntransfer-encoding: chunked",
-        "transfer-encoding: chunked\r\ncontent-length: 4",
-    ] {
+    for lengths in
+        ["content-length: 4\r\ntransfer-encoding: chunked", "transfer-encoding: chunked\r\ncontent-length: 4"]
+    {
         let request = format!("{}0\r\n\r\n{hidden}", head(lengths));
         let answer = trick.reader.raw(request.as_bytes()).await;
-        assert_eq!(
-            (answer.status, answer.whole),
-            (200, true),
-            "one answer and no more: {answer:?}"
-        );
+        assert_eq!((answer.status, answer.whole), (200, true), "one answer and no more: {answer:?}");
         assert_eq!(answer.json()["body"], "");
     }
     assert_eq!((trick.upstream.seen(), trick.desk.attempts().len()), (3, 3));
@@ -315,18 +250,9 @@ async fn a_body_with_two_lengths_smuggles_nothing() {
 async fn a_second_request_in_one_body_is_a_body() {
     let trick = Trick::set_up().await;
     let writer = trick.desk.at("WRITER_URL");
-    let hidden = format!(
-        "GET {}/admin/wipe HTTP/1.1\r\nhost: x\r\n\r\n",
-        writer.prefix
-    );
-    let answer = writer
-        .send(
-            "POST",
-            "/orders/refund",
-            &["content-type: text/plain"],
-            hidden.as_bytes(),
-        )
-        .await;
+    let hidden = format!("GET {}/admin/wipe HTTP/1.1\r\nhost: x\r\n\r\n", writer.prefix);
+    let answer =
+        writer.send("POST", "/orders/refund", &["content-type: text/plain"], hidden.as_bytes()).await;
     assert_eq!(answer.status, 200);
     assert_eq!((trick.upstream.seen(), trick.desk.attempts().len()), (2, 2));
     // The token in that body is no secret of the service's.
@@ -341,10 +267,7 @@ async fn a_header_named_by_connection_hides_nothing_from_the_channel() {
         .send(
             "GET",
             "/orders/3",
-            &[
-                "connection: host, content-length, authorization",
-                "authorization: x",
-            ],
+            &["connection: host, content-length, authorization", "authorization: x"],
             b"",
         )
         .await;
@@ -359,8 +282,5 @@ async fn an_argument_that_comes_twice_is_recorded_as_it_came() {
     let body = r#"{"amount":1,"amount":100}"#;
     let answer = writer.post("/orders/refund", body).await;
     assert_eq!(answer.json()["body"], body, "what passes is what was sent");
-    assert_eq!(
-        trick.desk.rows_of("attempt")[1]["arguments"],
-        serde_json::json!({ "body": body })
-    );
+    assert_eq!(trick.desk.rows_of("attempt")[1]["arguments"], serde_json::json!({ "body": body }));
 }

@@ -15,19 +15,13 @@ fn cases() -> PathBuf {
 }
 
 fn mocktrial(args: &[&std::ffi::OsStr]) -> Output {
-    Command::new(MOCKTRIAL)
-        .args(args)
-        .output()
-        .expect("mocktrial starts")
+    Command::new(MOCKTRIAL).args(args).output().expect("mocktrial starts")
 }
 
 /// The scenarios where the app can be started from: the contract filled in.
 fn laid_out() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let app = Path::new(MOCKTRIAL)
-        .parent()
-        .expect("a folder")
-        .join("examples/returns");
+    let app = Path::new(MOCKTRIAL).parent().expect("a folder").join("examples/returns");
     assert!(app.exists(), "{} is built with the tests", app.display());
     for entry in fs::read_dir(cases()).expect("the cases") {
         let from = entry.expect("an entry").path();
@@ -46,9 +40,7 @@ fn laid_out() -> tempfile::TempDir {
 
 fn rows(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).expect("a record");
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("a row"))
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
 }
 
 /// `failed`, `unknown: no_calls`.
@@ -64,11 +56,7 @@ fn records(out: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for scenario in fs::read_dir(out.join("trials")).expect("records") {
         let folder = scenario.expect("an entry").path();
-        found.extend(
-            fs::read_dir(folder)
-                .expect("records")
-                .map(|entry| entry.expect("an entry").path()),
-        );
+        found.extend(fs::read_dir(folder).expect("records").map(|entry| entry.expect("an entry").path()));
     }
     // The retry, whose outcome counts, comes last.
     found.sort_by_key(|path| path.display().to_string().contains("-retry"));
@@ -78,96 +66,51 @@ fn records(out: &Path) -> Vec<PathBuf> {
 fn check(folder: &Path, name: &str, expected: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     let mut want = |what: &str, seen: String, wanted: &Value| {
-        let wanted = wanted
-            .as_str()
-            .map_or_else(|| wanted.to_string(), str::to_owned);
+        let wanted = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
         if seen != wanted {
             faults.push(format!("{name}: {what} is {seen}, not {wanted}"));
         }
     };
     let out = folder.join(format!("out-{name}"));
     let scenario = folder.join(format!("{name}.scenario.yaml"));
-    let run = mocktrial(&[
-        "run".as_ref(),
-        scenario.as_ref(),
-        "--out".as_ref(),
-        out.as_ref(),
-    ]);
-    let said =
-        String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
-    want(
-        "the exit code",
-        run.status.code().unwrap_or(-1).to_string(),
-        &expected["exit"],
-    );
+    let run = mocktrial(&["run".as_ref(), scenario.as_ref(), "--out".as_ref(), out.as_ref()]);
+    let said = String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
+    want("the exit code", run.status.code().unwrap_or(-1).to_string(), &expected["exit"]);
     if !out.join("run.json").exists() {
         faults.push(format!("{name}: no run: {said}"));
         return faults;
     }
     let records = records(&out);
     if let Some(count) = expected["records"].as_u64() {
-        want(
-            "the count of records",
-            records.len().to_string(),
-            &Value::from(count),
-        );
+        want("the count of records", records.len().to_string(), &Value::from(count));
     }
     let rows = rows(records.last().expect("a record"));
-    let of_kind = |kind: &str| {
-        rows.iter()
-            .filter(|row| row["row"] == kind)
-            .collect::<Vec<_>>()
-    };
+    let of_kind = |kind: &str| rows.iter().filter(|row| row["row"] == kind).collect::<Vec<_>>();
     let end = of_kind("end")[0];
-    want(
-        "the outcome",
-        end["outcome"].as_str().unwrap_or("none").to_owned(),
-        &expected["outcome"],
-    );
+    want("the outcome", end["outcome"].as_str().unwrap_or("none").to_owned(), &expected["outcome"]);
     if expected["task"].is_string() {
         want("the task", told(&end["task"]), &expected["task"]);
     }
     if expected["error"].is_string() {
-        want(
-            "the error",
-            end["error"]["code"].as_str().unwrap_or("none").to_owned(),
-            &expected["error"],
-        );
+        want("the error", end["error"]["code"].as_str().unwrap_or("none").to_owned(), &expected["error"]);
     }
     let verdicts: BTreeMap<_, _> = of_kind("verdict")
         .iter()
-        .map(|row| {
-            (
-                row["sub_goal"].as_str().expect("an id").to_owned(),
-                told(row),
-            )
-        })
+        .map(|row| (row["sub_goal"].as_str().expect("an id").to_owned(), told(row)))
         .collect();
     let none = || "none".to_owned();
     for (goal, wanted) in expected["goals"].as_object().expect("goals") {
-        want(
-            goal,
-            verdicts.get(goal).cloned().unwrap_or_else(none),
-            wanted,
-        );
+        want(goal, verdicts.get(goal).cloned().unwrap_or_else(none), wanted);
     }
     for (worker, wanted) in expected["workers"].as_object().into_iter().flatten() {
         want(worker, told(&end["workers"][worker]), wanted);
     }
     for code in expected["findings"].as_array().into_iter().flatten() {
         let found = of_kind("finding").iter().any(|row| row["code"] == *code);
-        want(
-            &format!("finding {code}"),
-            found.to_string(),
-            &Value::Bool(true),
-        );
+        want(&format!("finding {code}"), found.to_string(), &Value::Bool(true));
     }
     let verified = mocktrial(&["verify".as_ref(), out.as_ref()]);
-    want(
-        "what verify exits with",
-        verified.status.code().unwrap_or(-1).to_string(),
-        &Value::from(0),
-    );
+    want("what verify exits with", verified.status.code().unwrap_or(-1).to_string(), &Value::from(0));
     let again = mocktrial(&["grade".as_ref(), records.last().expect("a record").as_ref()]);
     let agreed = String::from_utf8_lossy(&again.stdout).contains("as sealed");
     want("grading again", agreed.to_string(), &Value::Bool(true));
@@ -183,12 +126,7 @@ fn every_row_of_the_verdict_table_is_told_as_designed() {
     let mut names: Vec<String> = fs::read_dir(cases())
         .expect("the cases")
         .filter_map(|entry| {
-            entry
-                .ok()?
-                .file_name()
-                .to_str()?
-                .strip_suffix(".expected.json")
-                .map(str::to_owned)
+            entry.ok()?.file_name().to_str()?.strip_suffix(".expected.json").map(str::to_owned)
         })
         .collect();
     names.sort();
@@ -199,16 +137,13 @@ fn every_row_of_the_verdict_table_is_told_as_designed() {
             .iter()
             .map(|name| {
                 scope.spawn(move || {
-                    let text = fs::read_to_string(cases().join(format!("{name}.expected.json")))
-                        .expect("expected");
+                    let text =
+                        fs::read_to_string(cases().join(format!("{name}.expected.json"))).expect("expected");
                     check(folder, name, &serde_json::from_str(&text).expect("JSON"))
                 })
             })
             .collect();
-        running
-            .into_iter()
-            .flat_map(|one| one.join().expect("no panic"))
-            .collect()
+        running.into_iter().flat_map(|one| one.join().expect("no panic")).collect()
     });
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

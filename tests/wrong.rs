@@ -33,12 +33,9 @@ fn told(folder: &Path) -> Vec<Diagnostic> {
     if !has_scenario {
         return match load_contract(&folder.join("contract.yaml")) {
             Err(faults) => faults,
-            Ok(contract) => Frozen::build(&contract)
-                .err()
-                .into_iter()
-                .flatten()
-                .map(WorldFault::into)
-                .collect(),
+            Ok(contract) => {
+                Frozen::build(&contract).err().into_iter().flatten().map(WorldFault::into).collect()
+            }
         };
     }
     let suites = match load(&[folder.to_path_buf()]) {
@@ -71,12 +68,8 @@ fn text(folder: &Path) -> String {
             Severity::Warning => "warning",
         };
         let (line, column) = (fault.pos.line, fault.pos.column);
-        writeln!(
-            text,
-            "{file}:{line}:{column}: {severity}[{}]: {}",
-            fault.code, fault.what
-        )
-        .expect("a string");
+        writeln!(text, "{file}:{line}:{column}: {severity}[{}]: {}", fault.code, fault.what)
+            .expect("a string");
         if let Some(help) = &fault.help {
             writeln!(text, "    help: {help}").expect("a string");
         }
@@ -90,11 +83,7 @@ fn each_fault_is_told_at_its_place_with_what_to_do() {
     fs::create_dir_all(&seen).expect("a folder for what was seen");
     let mut different = Vec::new();
     for folder in folders() {
-        let name = folder
-            .file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
         let got = text(&folder);
         let expected = fs::read_to_string(folder.join("expected.txt")).unwrap_or_default();
         if got.is_empty() || got != expected {

@@ -71,11 +71,7 @@ pub struct Desk {
 impl Desk {
     /// Reads each worker's address from that worker's own variable.
     pub fn new(ways: Ways) -> Result<Self, Box<dyn Error>> {
-        let refund = if ways.has("lookup_address") {
-            "ORDER_LOOKUP_URL"
-        } else {
-            "REFUND_URL"
-        };
+        let refund = if ways.has("lookup_address") { "ORDER_LOOKUP_URL" } else { "REFUND_URL" };
         Ok(Self {
             telemetry: Telemetry::new(!ways.has("no_spans"))?,
             order_lookup: Tools::new("ORDER_LOOKUP_URL")?,
@@ -98,9 +94,7 @@ impl Desk {
             match end {
                 End::Said(reply) => break reply,
                 End::Transferred { to, task } => {
-                    end = self
-                        .run(to, &mut vec![Message::Asked(task)], &workflow)
-                        .await;
+                    end = self.run(to, &mut vec![Message::Asked(task)], &workflow).await;
                 }
             }
         };
@@ -124,10 +118,7 @@ impl Desk {
                 }
                 Step::Delegate { to, task } => {
                     let result = self.delegate(agent, to, task, &span).await;
-                    talk.push(Message::Called {
-                        tool: to.tool(),
-                        result,
-                    });
+                    talk.push(Message::Called { tool: to.tool(), result });
                 }
                 Step::Transfer { to, task } => {
                     let arguments = json!({ "task": task });
@@ -144,11 +135,7 @@ impl Desk {
     }
 
     async fn call(&self, agent: Agent, tool: &str, arguments: &Value, above: &Context) -> Value {
-        let tools = if agent == Agent::Refund {
-            &self.refund
-        } else {
-            &self.order_lookup
-        };
+        let tools = if agent == Agent::Refund { &self.refund } else { &self.order_lookup };
         let span = self.telemetry.tool(tool, agent.name(), arguments, above);
         let result = tools.call(tool, arguments, &span).await;
         telemetry::end_call(&span, &result);
@@ -156,9 +143,7 @@ impl Desk {
     }
 
     async fn delegate(&self, from: Agent, to: Agent, task: String, above: &Context) -> Value {
-        let call = self
-            .telemetry
-            .tool(to.tool(), from.name(), &json!({ "task": task }), above);
+        let call = self.telemetry.tool(to.tool(), from.name(), &json!({ "task": task }), above);
         let mut talk = vec![Message::Asked(task)];
         // Boxed, since an agent that runs an agent is a future that holds its like.
         let answer = match Box::pin(self.run(to, &mut talk, &call)).await {
@@ -192,11 +177,7 @@ impl Desk {
 /// Leaves a process behind that no signal to our group reaches.
 fn leave_child() {
     let mut command = Command::new("setsid");
-    command
-        .args(["sleep", "600"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.args(["sleep", "600"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Err(error) = command.spawn() {
         eprintln!("no child could be left: {error}");
     }

@@ -26,17 +26,10 @@ impl Ways {
     pub fn from_env() -> Result<Self, String> {
         let text = std::env::var("MISBEHAVE").unwrap_or_default();
         let mut ways = HashMap::new();
-        for word in text
-            .split(',')
-            .map(str::trim)
-            .filter(|word| !word.is_empty())
-        {
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             let (name, value) = word.split_once(':').unwrap_or((word, ""));
             if !KNOWN.contains(&name) {
-                return Err(format!(
-                    "MISBEHAVE: `{name}` is none of {}",
-                    KNOWN.join(", ")
-                ));
+                return Err(format!("MISBEHAVE: `{name}` is none of {}", KNOWN.join(", ")));
             }
             ways.insert(name.to_owned(), value.to_owned());
         }

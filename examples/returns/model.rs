@@ -24,10 +24,7 @@ pub enum Step {
     /// Answer, and be done.
     Say(String),
     /// Call a tool and go on.
-    Call {
-        tool: &'static str,
-        arguments: Value,
-    },
+    Call { tool: &'static str, arguments: Value },
     /// Ask a worker and go on with its answer.
     Delegate { to: Agent, task: String },
     /// Leave the rest to a worker.
@@ -51,44 +48,27 @@ fn coordinator(talk: &[Message], ways: &Ways) -> Step {
         return Step::Say("Which order is it about?".into());
     };
     let found = talk.iter().rev().find_map(|message| match message {
-        Message::Called {
-            tool: "order_lookup",
-            result,
-        } => result.as_str(),
+        Message::Called { tool: "order_lookup", result } => result.as_str(),
         _ => None,
     });
     let price = found
         .filter(|found| found.starts_with(&format!("order {order} ")))
         .and_then(|found| numbers(found).last().copied());
     match (talk.last(), price) {
-        (
-            Some(Message::Called {
-                tool: "refund",
-                result,
-            }),
-            _,
-        ) => Step::Say(result.as_str().unwrap_or("Something went wrong.").into()),
+        (Some(Message::Called { tool: "refund", result }), _) => {
+            Step::Say(result.as_str().unwrap_or("Something went wrong.").into())
+        }
         (Some(Message::Asked(text)), Some(price)) if offered(talk) && agrees(text) => {
             let task = format!("Refund order {order}, {price} cents.");
             if ways.has("transfers") {
-                return Step::Transfer {
-                    to: Agent::Refund,
-                    task,
-                };
+                return Step::Transfer { to: Agent::Refund, task };
             }
-            Step::Delegate {
-                to: Agent::Refund,
-                task,
-            }
+            Step::Delegate { to: Agent::Refund, task }
         }
-        (Some(Message::Asked(_)), _) => Step::Delegate {
-            to: Agent::OrderLookup,
-            task: format!("Find order {order}."),
-        },
-        (_, Some(price)) => Step::Say(format!(
-            "Order {order} was delivered. {OFFER} of {}?",
-            euros(price)
-        )),
+        (Some(Message::Asked(_)), _) => {
+            Step::Delegate { to: Agent::OrderLookup, task: format!("Find order {order}.") }
+        }
+        (_, Some(price)) => Step::Say(format!("Order {order} was delivered. {OFFER} of {}?", euros(price))),
         _ => Step::Say(format!("I am sorry, I cannot look up order {order} now.")),
     }
 }
@@ -96,16 +76,10 @@ fn coordinator(talk: &[Message], ways: &Ways) -> Step {
 fn order_lookup(talk: &[Message]) -> Step {
     let order = order_of(talk).unwrap_or_default();
     let Some((status, body)) = result(talk, "get_order") else {
-        return Step::Call {
-            tool: "get_order",
-            arguments: json!({ "order_id": order }),
-        };
+        return Step::Call { tool: "get_order", arguments: json!({ "order_id": order }) };
     };
     if out_of_order(status) && times(talk, "get_order") == 1 {
-        return Step::Call {
-            tool: "get_order",
-            arguments: json!({ "order_id": order }),
-        };
+        return Step::Call { tool: "get_order", arguments: json!({ "order_id": order }) };
     }
     match (body["status"].as_str(), body["total_cents"].as_u64()) {
         (Some(state), Some(total)) => Step::Say(format!("order {order} is {state}, {total} cents")),
@@ -122,27 +96,17 @@ fn refund(talk: &[Message], ways: &Ways) -> Step {
         return Step::Say("I need an order and an amount.".into());
     };
     let price: u64 = price.parse().unwrap_or_default();
-    let amount = if ways.has("wrong_amount") {
-        price * 10
-    } else {
-        price
-    };
+    let amount = if ways.has("wrong_amount") { price * 10 } else { price };
     let issue = || Step::Call {
         tool: "issue_refund",
         arguments: json!({ "order_id": order, "amount_cents": amount }),
     };
-    let done = format!(
-        "Your refund of {} for order {order} is on its way.",
-        euros(&amount.to_string())
-    );
+    let done = format!("Your refund of {} for order {order} is on its way.", euros(&amount.to_string()));
     if ways.has("lies") {
         return Step::Say(done);
     }
     if ways.has("cancels_order") && result(talk, "cancel_order").is_none() {
-        return Step::Call {
-            tool: "cancel_order",
-            arguments: json!({ "order_id": order }),
-        };
+        return Step::Call { tool: "cancel_order", arguments: json!({ "order_id": order }) };
     }
     let Some((status, body)) = result(talk, "issue_refund") else {
         return issue();
@@ -151,9 +115,7 @@ fn refund(talk: &[Message], ways: &Ways) -> Step {
     if again && times(talk, "issue_refund") == 1 {
         return issue();
     }
-    let earlier = body["amount_cents"]
-        .as_u64()
-        .map(|cents| euros(&cents.to_string()));
+    let earlier = body["amount_cents"].as_u64().map(|cents| euros(&cents.to_string()));
     Step::Say(match (status, body["error"]["code"].as_str(), earlier) {
         (200..300, ..) => done,
         (409, _, Some(amount)) => format!("Order {order} already had its refund of {amount}."),
@@ -167,22 +129,17 @@ fn refund(talk: &[Message], ways: &Ways) -> Step {
 
 /// Whether the customer was asked what "yes" would answer.
 fn offered(talk: &[Message]) -> bool {
-    talk.iter()
-        .any(|message| matches!(message, Message::Said(text) if text.contains(OFFER)))
+    talk.iter().any(|message| matches!(message, Message::Said(text) if text.contains(OFFER)))
 }
 
 /// Whether the customer has said yes.
 fn agrees(text: &str) -> bool {
     let text = text.to_lowercase();
-    ["yes", "go ahead", "please do"]
-        .iter()
-        .any(|word| text.contains(word))
+    ["yes", "go ahead", "please do"].iter().any(|word| text.contains(word))
 }
 
 fn numbers(text: &str) -> Vec<&str> {
-    text.split(|c: char| !c.is_ascii_digit())
-        .filter(|digits| !digits.is_empty())
-        .collect()
+    text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).collect()
 }
 
 /// The order that whoever asks named last: the first number of what they said.
@@ -196,20 +153,15 @@ fn order_of(talk: &[Message]) -> Option<&str> {
 /// Status and body of the last call of `tool`.
 fn result<'a>(talk: &'a [Message], tool: &str) -> Option<(u64, &'a Value)> {
     talk.iter().rev().find_map(|message| match message {
-        Message::Called {
-            tool: called,
-            result,
-        } if *called == tool => Some((
-            result["status"].as_u64().unwrap_or_default(),
-            &result["body"],
-        )),
+        Message::Called { tool: called, result } if *called == tool => {
+            Some((result["status"].as_u64().unwrap_or_default(), &result["body"]))
+        }
         _ => None,
     })
 }
 
 fn times(talk: &[Message], tool: &str) -> usize {
-    let called =
-        |message: &&Message| matches!(message, Message::Called { tool: t, .. } if *t == tool);
+    let called = |message: &&Message| matches!(message, Message::Called { tool: t, .. } if *t == tool);
     talk.iter().filter(called).count()
 }
 

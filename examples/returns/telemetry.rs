@@ -26,23 +26,16 @@ pub struct Telemetry {
 impl Telemetry {
     /// `export: false` makes spans that go nowhere.
     pub fn new(export: bool) -> Result<Self, Box<dyn Error>> {
-        let resource = Resource::builder()
-            .with_service_name("returns-desk")
-            .build();
+        let resource = Resource::builder().with_service_name("returns-desk").build();
         let mut provider = SdkTracerProvider::builder().with_resource(resource);
         if export {
             let exporter = SpanExporter::builder().with_http().build()?;
-            provider =
-                provider.with_span_processor(BatchSpanProcessor::builder(exporter, Tokio).build());
+            provider = provider.with_span_processor(BatchSpanProcessor::builder(exporter, Tokio).build());
         }
         let provider = provider.build();
         let tracer = provider.tracer("returns");
         let flush = export && std::env::var_os("FLUSH_BEFORE_REPLY").is_some();
-        Ok(Self {
-            provider,
-            tracer,
-            flush,
-        })
+        Ok(Self { provider, tracer, flush })
     }
 
     /// One turn of the whole desk.
@@ -57,10 +50,7 @@ impl Telemetry {
 
     /// One run of one agent.
     pub fn agent(&self, name: &str, above: &Context) -> Context {
-        let attributes = [
-            ("gen_ai.operation.name", "invoke_agent"),
-            ("gen_ai.agent.name", name),
-        ];
+        let attributes = [("gen_ai.operation.name", "invoke_agent"), ("gen_ai.agent.name", name)];
         self.span(&format!("invoke_agent {name}"), &attributes, above)
     }
 
@@ -77,13 +67,8 @@ impl Telemetry {
     }
 
     fn span(&self, name: &str, attributes: &[(&'static str, &str)], above: &Context) -> Context {
-        let attributes = attributes
-            .iter()
-            .map(|(name, value)| KeyValue::new(*name, (*value).to_owned()));
-        let span = self
-            .tracer
-            .span_builder(name.to_owned())
-            .with_attributes(attributes);
+        let attributes = attributes.iter().map(|(name, value)| KeyValue::new(*name, (*value).to_owned()));
+        let span = self.tracer.span_builder(name.to_owned()).with_attributes(attributes);
         above.with_span(span.start_with_context(&self.tracer, above))
     }
 
@@ -102,21 +87,16 @@ impl Telemetry {
 
 /// Marks a call that passes control to `to` and gets no answer (a draft of the conventions).
 pub fn passes_control(call: &Context, to: &str) {
-    call.span()
-        .set_attribute(KeyValue::new("gen_ai.transfer.mode", "pass_control"));
-    call.span()
-        .set_attribute(KeyValue::new("gen_ai.transfer.target.type", "agent"));
-    call.span()
-        .set_attribute(KeyValue::new("gen_ai.transfer.target.name", to.to_owned()));
+    call.span().set_attribute(KeyValue::new("gen_ai.transfer.mode", "pass_control"));
+    call.span().set_attribute(KeyValue::new("gen_ai.transfer.target.type", "agent"));
+    call.span().set_attribute(KeyValue::new("gen_ai.transfer.target.name", to.to_owned()));
 }
 
 /// Ends a call with what it gave.
 pub fn end_call(call: &Context, result: &Value) {
-    call.span()
-        .set_attribute(KeyValue::new("gen_ai.tool.call.result", result.to_string()));
+    call.span().set_attribute(KeyValue::new("gen_ai.tool.call.result", result.to_string()));
     if let Some(code) = result["body"]["error"]["code"].as_str() {
-        call.span()
-            .set_attribute(KeyValue::new("error.type", code.to_owned()));
+        call.span().set_attribute(KeyValue::new("error.type", code.to_owned()));
         call.span().set_status(Status::error(code.to_owned()));
     }
     call.span().end();
@@ -127,9 +107,7 @@ pub fn inject(span: &Context, headers: &mut HeaderMap) {
     struct Headers<'a>(&'a mut HeaderMap);
     impl Injector for Headers<'_> {
         fn set(&mut self, name: &str, value: String) {
-            if let (Ok(name), Ok(value)) =
-                (HeaderName::try_from(name), HeaderValue::try_from(value))
-            {
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
                 self.0.insert(name, value);
             }
         }

@@ -23,10 +23,7 @@ impl Tools {
     pub fn new(variable: &str) -> Result<Self, String> {
         let address = std::env::var(variable).map_err(|error| format!("{variable}: {error}"))?;
         let address = address.trim_end_matches('/').to_owned();
-        Ok(Self {
-            address,
-            client: Client::builder(TokioExecutor::new()).build_http(),
-        })
+        Ok(Self { address, client: Client::builder(TokioExecutor::new()).build_http() })
     }
 
     /// Calls `tool` and gives `{"status", "body"}`. A refusal is an answer for the model to read; an answer that never
@@ -38,12 +35,7 @@ impl Tools {
         }
     }
 
-    async fn send(
-        &self,
-        tool: &str,
-        arguments: &Value,
-        span: &Context,
-    ) -> Result<(u16, Value), String> {
+    async fn send(&self, tool: &str, arguments: &Value, span: &Context) -> Result<(u16, Value), String> {
         let order = arguments["order_id"].as_str().unwrap_or_default();
         let order = utf8_percent_encode(order, NON_ALPHANUMERIC);
         let (method, path) = match tool {
@@ -51,11 +43,7 @@ impl Tools {
             "cancel_order" => (Method::DELETE, format!("/orders/{order}")),
             _ => (Method::POST, "/refunds".to_owned()),
         };
-        let body = if method == Method::POST {
-            arguments.to_string()
-        } else {
-            String::new()
-        };
+        let body = if method == Method::POST { arguments.to_string() } else { String::new() };
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.address))
@@ -63,17 +51,9 @@ impl Tools {
             .body(Full::from(body))
             .map_err(|error| error.to_string())?;
         telemetry::inject(span, request.headers_mut());
-        let answer = self
-            .client
-            .request(request)
-            .await
-            .map_err(|error| error.to_string())?;
+        let answer = self.client.request(request).await.map_err(|error| error.to_string())?;
         let status = answer.status().as_u16();
-        let body = answer
-            .into_body()
-            .collect()
-            .await
-            .map_err(|error| error.to_string())?;
+        let body = answer.into_body().collect().await.map_err(|error| error.to_string())?;
         let body = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
         Ok((status, body))
     }

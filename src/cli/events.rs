@@ -57,10 +57,6 @@ impl Args {
             }
         }
         let _ = out.flush();
-        Ok(if faults > 0 {
-            Exit::Usage
-        } else {
-            Exit::Passed
-        })
+        Ok(if faults > 0 { Exit::Usage } else { Exit::Passed })
     }
 }

@@ -32,12 +32,9 @@ impl Args {
 }
 
 fn source(path: &Path) -> Result<Source, Told> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Told::usage(format!("{}: {error}", path.display())))?;
-    Ok(Source {
-        path: path.to_owned(),
-        text: text.into(),
-    })
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Told::usage(format!("{}: {error}", path.display())))?;
+    Ok(Source { path: path.to_owned(), text: text.into() })
 }
 
 fn one(path: &Path, scenario: Option<Source>) -> Result<Exit, Told> {
@@ -49,14 +46,8 @@ fn one(path: &Path, scenario: Option<Source>) -> Result<Exit, Told> {
     let regraded = scenario.is_some();
     let again = again(path, scenario).map_err(|error| at(&error))?;
     for verdict in &again.grades.verdicts {
-        let reason = verdict
-            .reason
-            .as_ref()
-            .map_or(String::new(), |reason| format!(": {reason}"));
-        println!(
-            "{}{reason}  {} ({})",
-            verdict.verdict, verdict.sub_goal, verdict.subject
-        );
+        let reason = verdict.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        println!("{}{reason}  {} ({})", verdict.verdict, verdict.sub_goal, verdict.subject);
     }
     let outcome = again.grades.end.outcome;
     match (regraded, again.agrees()) {
@@ -64,17 +55,11 @@ fn one(path: &Path, scenario: Option<Source>) -> Result<Exit, Told> {
         (false, false) => {
             for (now, was) in again.differing() {
                 let was = was.map_or("nothing", |was| was.verdict.as_str());
-                println!(
-                    "{name}: {} is {} now, and was sealed as {was}",
-                    now.sub_goal, now.verdict
-                );
+                println!("{name}: {} is {} now, and was sealed as {was}", now.sub_goal, now.verdict);
             }
             return Err(at(&"the verdicts do not follow from the record"));
         }
-        (true, _) => println!(
-            "{name}: {}, regraded; the seal is of the recorded scenario",
-            outcome.word()
-        ),
+        (true, _) => println!("{name}: {}, regraded; the seal is of the recorded scenario", outcome.word()),
     }
     Ok(outcome.into())
 }

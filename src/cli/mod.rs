@@ -70,18 +70,12 @@ pub struct Told {
 impl Told {
     /// A usage or file error: exit 2.
     pub fn usage(message: impl fmt::Display) -> Self {
-        Self {
-            exit: Exit::Usage,
-            message: message.to_string(),
-        }
+        Self { exit: Exit::Usage, message: message.to_string() }
     }
 
     /// Trouble of ours or of the machine: exit 4.
     pub fn trouble(message: impl fmt::Display) -> Self {
-        Self {
-            exit: Exit::Error,
-            message: message.to_string(),
-        }
+        Self { exit: Exit::Error, message: message.to_string() }
     }
 }
 

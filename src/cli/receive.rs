@@ -24,21 +24,13 @@ pub struct Args {
     out: PathBuf,
 }
 
-const LIMITS: SpanLimits = SpanLimits {
-    spans: u64::MAX,
-    span_bytes: u64::MAX,
-    attribute: 1 << 20,
-    body: 64 << 20,
-};
+const LIMITS: SpanLimits =
+    SpanLimits { spans: u64::MAX, span_bytes: u64::MAX, attribute: 1 << 20, body: 64 << 20 };
 
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
         let at = |error: std::io::Error| Told::usage(format!("{}: {error}", self.out.display()));
-        let file = File::options()
-            .append(true)
-            .create(true)
-            .open(&self.out)
-            .map_err(at)?;
+        let file = File::options().append(true).create(true).open(&self.out).map_err(at)?;
         runtime()?.block_on(async {
             let clock = Clock::start();
             let mut receivers = Vec::new();

@@ -33,15 +33,10 @@ impl Args {
         let mut reports = Reports::new(self.wanted, self.json);
         let quiet = self.json || self.markdown;
         let mut out = anstream::stdout();
-        let retried: Vec<_> = run
-            .trials
-            .values()
-            .filter_map(|trial| trial.retry_of.clone())
-            .collect();
+        let retried: Vec<_> = run.trials.values().filter_map(|trial| trial.retry_of.clone()).collect();
         let mut not_run = 0;
         for (id, trial) in &run.trials {
-            let Some(file) = trial_file(id).filter(|_| !matches!(trial.state, TrialState::Planned))
-            else {
+            let Some(file) = trial_file(id).filter(|_| !matches!(trial.state, TrialState::Planned)) else {
                 not_run += 1;
                 continue;
             };
@@ -63,10 +58,7 @@ impl Args {
             }
             term::totals(&mut out, &reports.totals).map_err(Told::trouble)?;
         }
-        let exits = run
-            .scenarios
-            .values()
-            .map(|tally| Exit::from(tally.verdict));
+        let exits = run.scenarios.values().map(|tally| Exit::from(tally.verdict));
         Ok(exits.fold(Exit::Passed, Exit::worse))
     }
 }

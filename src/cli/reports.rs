@@ -68,9 +68,7 @@ impl Reports {
 
     /// Tells of one record on `out`, where there is one, and takes it into the other reports.
     pub(super) fn add(&mut self, kept: &Kept, out: Option<&mut dyn Write>) -> Result<(), Told> {
-        let at = |error: &dyn std::fmt::Display| {
-            Told::trouble(format!("{}: {error}", kept.path.display()))
-        };
+        let at = |error: &dyn std::fmt::Display| Told::trouble(format!("{}: {error}", kept.path.display()));
         let story = Story::read(&kept.path).map_err(|error| at(&error))?;
         if let Some(out) = out {
             term::trial(out, &story, &kept.base).map_err(|error| at(&error))?;
@@ -80,8 +78,7 @@ impl Reports {
             self.summary.add(&story, &kept.base);
         }
         if self.wanted.annotations {
-            annotations::trial(&mut std::io::stdout(), &story, &kept.base)
-                .map_err(|error| at(&error))?;
+            annotations::trial(&mut std::io::stdout(), &story, &kept.base).map_err(|error| at(&error))?;
         }
         self.junit.add(&story, &kept.base);
         self.sarif.add(&story, &kept.base);

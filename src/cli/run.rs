@@ -10,9 +10,7 @@ use super::reports::{Kept, Reports, Wanted};
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
 use crate::journal::RedactionKey;
-use crate::record::{
-    Host, LateCalls, PlannedTrial, RUN_FORMAT, RunFile, SigningKey, Tally, TrialState,
-};
+use crate::record::{Host, LateCalls, PlannedTrial, RUN_FORMAT, RunFile, SigningKey, Tally, TrialState};
 use crate::report::term;
 use crate::scenario::Suite;
 use crate::scheduler::{self, Done, Plan, Progress, ScenarioTally, Selection, Settings};
@@ -54,25 +52,13 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
-        let (suites, worlds): (Vec<Suite>, Vec<Frozen>) =
-            suite::open(&self.paths)?.into_iter().unzip();
-        let sign = self
-            .sign_key
-            .as_deref()
-            .map(SigningKey::load)
-            .transpose()
-            .map_err(Told::usage)?;
-        let selection = Selection {
-            filter: self.filter.clone(),
-            trials: self.trials,
-            seed: self.seed,
-        };
+        let (suites, worlds): (Vec<Suite>, Vec<Frozen>) = suite::open(&self.paths)?.into_iter().unzip();
+        let sign = self.sign_key.as_deref().map(SigningKey::load).transpose().map_err(Told::usage)?;
+        let selection = Selection { filter: self.filter.clone(), trials: self.trials, seed: self.seed };
         let plan = scheduler::plan(&suites, &selection);
         if plan.trials.is_empty() {
             let filter = self.filter.unwrap_or_default();
-            return Err(Told::usage(format!(
-                "no scenario's name holds `{filter}`; nothing was run"
-            )));
+            return Err(Told::usage(format!("no scenario's name holds `{filter}`; nothing was run")));
         }
         let clock = Clock::start();
         let out = Out::make(self.out, clock)?;
@@ -113,12 +99,9 @@ impl Out {
         let id = format!("{seconds}-{}", std::process::id());
         let latest = wanted.is_none();
         let folder = wanted.unwrap_or_else(|| Path::new(".mocktrial").join(&id));
-        let at =
-            |error: &dyn std::fmt::Display| Told::usage(format!("{}: {error}", folder.display()));
+        let at = |error: &dyn std::fmt::Display| Told::usage(format!("{}: {error}", folder.display()));
         if folder.join(crate::record::RUN_FILE).exists() {
-            return Err(at(
-                &"a run is kept here already; name another folder with --out",
-            ));
+            return Err(at(&"a run is kept here already; name another folder with --out"));
         }
         std::fs::create_dir_all(&folder).map_err(|error| at(&error))?;
         if latest {
@@ -143,20 +126,11 @@ async fn stages(
     let mut stages = Vec::new();
     for (suite, world) in suites.iter().zip(worlds) {
         let contract = Arc::clone(&suite.contract);
-        let stage = Stage::new(
-            contract,
-            world,
-            out.to_owned(),
-            clock,
-            key.clone(),
-            sign.clone(),
-        )
-        .map_err(Told::trouble)?;
+        let stage = Stage::new(contract, world, out.to_owned(), clock, key.clone(), sign.clone())
+            .map_err(Told::trouble)?;
         target::setup(&suite.contract, &stage.filters().map_err(Told::trouble)?)
             .await
-            .map_err(|error| {
-                Told::trouble(format!("{}: {error}", suite.contract.source.path.display()))
-            })?;
+            .map_err(|error| Told::trouble(format!("{}: {error}", suite.contract.source.path.display())))?;
         stages.push(Arc::new(stage));
     }
     Ok(stages)
@@ -185,11 +159,7 @@ struct Line {
 
 impl Line {
     fn new(total: usize) -> Self {
-        Self {
-            total,
-            done: 0,
-            shown: std::io::stderr().is_terminal(),
-        }
+        Self { total, done: 0, shown: std::io::stderr().is_terminal() }
     }
 
     fn clear(&self) {
@@ -204,21 +174,14 @@ impl Progress for Line {
         self.done += 1;
         if self.shown {
             let outcome = done.outcome().map_or("not run", Outcome::word);
-            eprint!(
-                "\r\x1b[K{}/{} {} {outcome}",
-                self.done, self.total, done.planned.id
-            );
+            eprint!("\r\x1b[K{}/{} {} {outcome}", self.done, self.total, done.planned.id);
             let _ = std::io::stderr().flush();
         }
     }
 }
 
 /// Tells of every record in the plan's order, and writes the reports.
-fn tell(
-    stages: &[Arc<Stage>],
-    done: &[Done],
-    wanted: Wanted,
-) -> Result<crate::report::Totals, Told> {
+fn tell(stages: &[Arc<Stage>], done: &[Done], wanted: Wanted) -> Result<crate::report::Totals, Told> {
     let mut reports = Reports::new(wanted, false);
     let mut out = anstream::stdout();
     for one in done {
@@ -227,16 +190,9 @@ fn tell(
         let tries = one.first.iter().map(|first| (first, false));
         let tries = tries.chain(one.finished.iter().map(|finished| (finished, true)));
         for (finished, counts) in tries {
-            let kept = Kept {
-                path: finished.path.clone(),
-                base: base.to_owned(),
-                counts,
-            };
+            let kept = Kept { path: finished.path.clone(), base: base.to_owned(), counts };
             reports.add(&kept, Some(&mut out))?;
-            let seal = finished
-                .phases
-                .iter()
-                .filter(|phase| counts && phase.name == "seal");
+            let seal = finished.phases.iter().filter(|phase| counts && phase.name == "seal");
             for phase in seal {
                 let micros = u64::try_from(phase.took.as_micros()).unwrap_or(u64::MAX);
                 reports.totals.spend(phase.name, micros);
@@ -251,10 +207,7 @@ fn tell(
 }
 
 fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
-    let trials = plan
-        .trials
-        .iter()
-        .map(|(_, planned)| (planned.id.to_string(), entry(planned, None)));
+    let trials = plan.trials.iter().map(|(_, planned)| (planned.id.to_string(), entry(planned, None)));
     RunFile {
         format: RUN_FORMAT,
         id: out.id.clone(),
@@ -282,12 +235,7 @@ fn entry(planned: &Planned, finished: Option<&Finished>) -> PlannedTrial {
             Some(finished) => match &finished.sealed {
                 Some(sealed) => TrialState::sealed(sealed, finished.end.outcome),
                 None => TrialState::Unsealed {
-                    why: finished
-                        .end
-                        .error
-                        .as_ref()
-                        .map_or("unknown", |error| &error.code)
-                        .to_owned(),
+                    why: finished.end.error.as_ref().map_or("unknown", |error| &error.code).to_owned(),
                 },
             },
         },
@@ -305,12 +253,10 @@ fn conclude(
         if let (Some(first), Some(id)) = (&one.first, &one.planned.retry_of) {
             let mut planned = one.planned.clone();
             planned.retry_of = None;
-            run.trials
-                .insert(id.to_string(), entry(&planned, Some(first)));
+            run.trials.insert(id.to_string(), entry(&planned, Some(first)));
         }
         let id = one.planned.id.to_string();
-        run.trials
-            .insert(id, entry(&one.planned, one.finished.as_ref()));
+        run.trials.insert(id, entry(&one.planned, one.finished.as_ref()));
     }
     for scenario in scenarios {
         let tally = &scenario.tally;
@@ -324,27 +270,23 @@ fn conclude(
         run.scenarios.insert(scenario.scenario.clone(), counts);
     }
     for stage in stages {
-        run.late_calls
-            .extend(stage.late_calls().into_iter().map(|late| LateCalls {
-                trial: late.trial.to_string(),
-                worker: late.worker.map(|worker| worker.to_string()),
-                calls: late.calls,
-            }));
+        run.late_calls.extend(stage.late_calls().into_iter().map(|late| LateCalls {
+            trial: late.trial.to_string(),
+            worker: late.worker.map(|worker| worker.to_string()),
+            calls: late.calls,
+        }));
         run.unknown_tokens.extend(stage.unknown_tokens());
     }
     run.ended_at = Some(clock.unix_nanos(clock.now()).to_string());
 }
 
 fn exit(done: &[Done], scenarios: &[ScenarioTally], settings: &Settings) -> Exit {
-    let mut exit = scenarios
-        .iter()
-        .map(|scenario| Exit::from(scenario.outcome))
-        .fold(Exit::Passed, Exit::worse);
+    let mut exit =
+        scenarios.iter().map(|scenario| Exit::from(scenario.outcome)).fold(Exit::Passed, Exit::worse);
     if done.iter().any(|one| one.outcome() == Some(Outcome::Error)) {
         exit = exit.worse(Exit::Error);
     }
-    if settings.wind_down.is_cancelled() && !settings.fail_fast || settings.interrupt.is_cancelled()
-    {
+    if settings.wind_down.is_cancelled() && !settings.fail_fast || settings.interrupt.is_cancelled() {
         exit = exit.worse(Exit::Interrupted);
     }
     exit

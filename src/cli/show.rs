@@ -22,23 +22,14 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
-        let at = |error: &dyn std::fmt::Display| {
-            Told::usage(format!("{}: {error}", self.record.display()))
-        };
+        let at = |error: &dyn std::fmt::Display| Told::usage(format!("{}: {error}", self.record.display()));
         let story = Story::read(&self.record).map_err(|error| at(&error))?;
         if self.json {
             let report = json::TrialReport::from(&story);
-            println!(
-                "{}",
-                serde_json::to_string_pretty(&report).map_err(Told::trouble)?
-            );
+            println!("{}", serde_json::to_string_pretty(&report).map_err(Told::trouble)?);
         } else {
-            show::trial(
-                &mut anstream::stdout(),
-                &story,
-                &self.base.unwrap_or_default(),
-            )
-            .map_err(|error| at(&error))?;
+            show::trial(&mut anstream::stdout(), &story, &self.base.unwrap_or_default())
+                .map_err(|error| at(&error))?;
         }
         Ok(Exit::Passed)
     }

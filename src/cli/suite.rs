@@ -16,12 +16,7 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<(Suite, Frozen)>, Told> {
             Ok(frozen) => {
                 told.extend(suite.warnings.iter().cloned());
                 for scenario in &suite.scenarios {
-                    told.extend(
-                        frozen
-                            .check_scenario(scenario)
-                            .into_iter()
-                            .map(WorldFault::into),
-                    );
+                    told.extend(frozen.check_scenario(scenario).into_iter().map(WorldFault::into));
                 }
                 opened.push((suite, frozen));
             }
@@ -33,10 +28,7 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<(Suite, Frozen)>, Told> {
     }
     say(&told);
     if opened.iter().all(|(suite, _)| suite.scenarios.is_empty()) {
-        let paths: Vec<_> = paths
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
+        let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         return Err(Told::usage(format!(
             "no scenario under {}; scenarios are the files named *.scenario.yaml",
             paths.join(", ")
@@ -53,12 +45,6 @@ fn say(faults: &[Diagnostic]) {
 
 fn refuse(faults: &[Diagnostic]) -> Told {
     say(faults);
-    let errors = faults
-        .iter()
-        .filter(|fault| fault.severity == Severity::Error)
-        .count();
-    Told::usage(format!(
-        "{errors} error{} in the files; nothing was run",
-        if errors == 1 { "" } else { "s" }
-    ))
+    let errors = faults.iter().filter(|fault| fault.severity == Severity::Error).count();
+    Told::usage(format!("{errors} error{} in the files; nothing was run", if errors == 1 { "" } else { "s" }))
 }

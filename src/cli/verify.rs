@@ -27,10 +27,7 @@ impl Args {
         }
         let file = File::open(&self.path)
             .map_err(|error| Told::usage(format!("{}: {error}", self.path.display())))?;
-        let options = Options {
-            key: key.as_ref(),
-            anchor: None,
-        };
+        let options = Options { key: key.as_ref(), anchor: None };
         match verify(BufReader::new(file), options) {
             Ok(vouched) => {
                 println!("{}: {vouched}", self.path.display());
@@ -40,9 +37,7 @@ impl Args {
                 println!("{}:{}: {}", self.path.display(), broken.row, broken.why);
                 Ok(Exit::Failed)
             }
-            Err(error @ VerifyError::Io(_)) => {
-                Err(Told::usage(format!("{}: {error}", self.path.display())))
-            }
+            Err(error @ VerifyError::Io(_)) => Err(Told::usage(format!("{}: {error}", self.path.display()))),
         }
     }
 }
@@ -59,9 +54,5 @@ fn folder(path: &Path, key: Option<&VerifyingKey>) -> Result<Exit, Told> {
     for added in &report.added {
         println!("{}: nobody planned this trial", added.display());
     }
-    Ok(if report.is_sound() {
-        Exit::Passed
-    } else {
-        Exit::Failed
-    })
+    Ok(if report.is_sound() { Exit::Passed } else { Exit::Failed })
 }

@@ -65,12 +65,7 @@ impl Default for Way {
 
 impl From<Up> for Way {
     fn from(out: Up) -> Self {
-        Self {
-            out,
-            side_by_side: false,
-            in_order: out == Up::Root,
-            starts_none: false,
-        }
+        Self { out, side_by_side: false, in_order: out == Up::Root, starts_none: false }
     }
 }
 
@@ -113,11 +108,7 @@ impl<'a> Forest<'a> {
                 adopted: None,
             })
             .collect();
-        nodes.sort_by(|a, b| {
-            order(a.span)
-                .cmp(&order(b.span))
-                .then_with(|| tie(b.span).cmp(&tie(a.span)))
-        });
+        nodes.sort_by(|a, b| order(a.span).cmp(&order(b.span)).then_with(|| tie(b.span).cmp(&tie(a.span))));
         let mut index = HashMap::with_capacity(nodes.len());
         // Ids decide, not neighbours: a repeated span may carry another start.
         let mut kept: Vec<Node<'a>> = Vec::with_capacity(nodes.len());
@@ -140,12 +131,7 @@ impl<'a> Forest<'a> {
                 }
             }
         }
-        let mut forest = Self {
-            nodes: kept,
-            downward: Vec::new(),
-            passed: Vec::new(),
-            index,
-        };
+        let mut forest = Self { nodes: kept, downward: Vec::new(), passed: Vec::new(), index };
         forest.find_parents();
         forest.order();
         forest
@@ -173,9 +159,7 @@ impl<'a> Forest<'a> {
             let span = self.nodes[at].span;
             self.nodes[at].parent = match span.parent {
                 None => Up::Root,
-                Some(parent) => self
-                    .find(span.trace_id, parent)
-                    .map_or(Up::Missing, Up::Node),
+                Some(parent) => self.find(span.trace_id, parent).map_or(Up::Missing, Up::Node),
             };
         }
     }
@@ -270,11 +254,5 @@ fn order(span: &Span) -> (TraceId, u64, SpanId) {
 
 /// Which of two spans with one id is kept: a choice that does not depend on which came first.
 fn tie(span: &Span) -> (u64, usize, u64, &str, Option<SpanId>) {
-    (
-        span.end,
-        span.attributes.0.len(),
-        span.start,
-        &span.name,
-        span.parent,
-    )
+    (span.end, span.attributes.0.len(), span.start, &span.name, span.parent)
 }

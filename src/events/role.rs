@@ -141,9 +141,7 @@ impl<'a> Args<'a> {
     pub fn of(value: Option<&'a AttrValue>) -> Self {
         match value {
             Some(AttrValue::Str(text)) => Self::text(text),
-            Some(AttrValue::Map(_) | AttrValue::List(_)) => {
-                value.map_or(Self::None, |v| Self::Data(data(v)))
-            }
+            Some(AttrValue::Map(_) | AttrValue::List(_)) => value.map_or(Self::None, |v| Self::Data(data(v))),
             _ => Self::None,
         }
     }
@@ -151,11 +149,7 @@ impl<'a> Args<'a> {
     /// A text as recorded.
     pub fn text(text: &'a str) -> Self {
         const HIDDEN: [&str; 3] = ["", "__REDACTED__", "<redacted>"];
-        if HIDDEN.contains(&text) {
-            Self::None
-        } else {
-            Self::Text(Cow::Borrowed(text))
-        }
+        if HIDDEN.contains(&text) { Self::None } else { Self::Text(Cow::Borrowed(text)) }
     }
 
     /// As data: JSON text becomes what it holds, other text stays text.
@@ -182,11 +176,6 @@ fn data(value: &AttrValue) -> Value {
         AttrValue::Int(i) => Value::from(*i),
         AttrValue::Double(d) => Value::from(*d),
         AttrValue::List(items) => items.iter().map(data).collect(),
-        AttrValue::Map(pairs) => Value::Object(
-            pairs
-                .iter()
-                .map(|(k, v)| (k.to_string(), data(v)))
-                .collect(),
-        ),
+        AttrValue::Map(pairs) => Value::Object(pairs.iter().map(|(k, v)| (k.to_string(), data(v))).collect()),
     }
 }

@@ -44,12 +44,8 @@ struct Reading<'f, 'a> {
 /// The events of a forest whose roles are settled, in order of start.
 pub(super) fn events(forest: &Forest<'_>) -> Vec<Event> {
     let nodes = forest.nodes.len();
-    let mut reading = Reading {
-        forest,
-        drafts: Vec::new(),
-        causes: vec![None; nodes],
-        spent: vec![false; nodes],
-    };
+    let mut reading =
+        Reading { forest, drafts: Vec::new(), causes: vec![None; nodes], spent: vec![false; nodes] };
     // Passes first: they explain runs that would else be without a cause.
     reading.passes();
     reading.runs();
@@ -84,10 +80,7 @@ impl<'f, 'a> Reading<'f, 'a> {
                 return None;
             };
             match &self.node(above).role {
-                Role::Call(Call {
-                    class: Class::RunsAgent { to, .. },
-                    ..
-                }) => to.clone(),
+                Role::Call(Call { class: Class::RunsAgent { to, .. }, .. }) => to.clone(),
                 _ => None,
             }
         })
@@ -103,18 +96,14 @@ impl<'f, 'a> Reading<'f, 'a> {
 
     /// Who made a call: the agent above, else the one that the call's own span or the step around it names.
     fn caller(&self, id: Id, call: &Call<'_>) -> Option<Arc<str>> {
-        self.agent_above(id)
-            .and_then(|run| self.name(run))
-            .or_else(|| self.recorded_caller(id, call))
+        self.agent_above(id).and_then(|run| self.name(run)).or_else(|| self.recorded_caller(id, call))
     }
 
     fn recorded_caller(&self, id: Id, call: &Call<'_>) -> Option<Arc<str>> {
-        call.caller
-            .clone()
-            .or_else(|| match &self.node(self.node(id).step?).role {
-                Role::Step(agent) => Some(Arc::clone(agent)),
-                _ => None,
-            })
+        call.caller.clone().or_else(|| match &self.node(self.node(id).step?).role {
+            Role::Step(agent) => Some(Arc::clone(agent)),
+            _ => None,
+        })
     }
 
     fn push(&mut self, draft: Draft) -> usize {
@@ -125,10 +114,7 @@ impl<'f, 'a> Reading<'f, 'a> {
     /// Gives every event the hand-off it ran in, and orders them by start.
     fn finish(self) -> Vec<Event> {
         let parent = |draft: &Draft| match draft.within.and_then(|run| self.causes[run as usize]) {
-            Some(Cause::HandOff(by)) => Some((
-                self.drafts[by].event.trace_id,
-                self.drafts[by].event.span_id,
-            )),
+            Some(Cause::HandOff(by)) => Some((self.drafts[by].event.trace_id, self.drafts[by].event.span_id)),
             _ => None,
         };
         let parents: Vec<_> = self.drafts.iter().map(parent).collect();

@@ -21,22 +21,13 @@ pub fn tree(out: &mut impl Write, events: &[Event]) -> io::Result<()> {
         .collect();
     for (at, event) in events.iter().enumerate() {
         // An event that stands below itself, or below one that is not here, is written at the top.
-        let parent = event
-            .parent
-            .filter(|key| hand_offs.get(key).is_some_and(|&above| above != at));
+        let parent = event.parent.filter(|key| hand_offs.get(key).is_some_and(|&above| above != at));
         below.entry(parent).or_default().push(at);
     }
     let mut left: Vec<(usize, usize)> = Vec::new();
     let mut told = vec![false; events.len()];
     let push = |left: &mut Vec<(usize, usize)>, key, depth| {
-        left.extend(
-            below
-                .get(&key)
-                .into_iter()
-                .flatten()
-                .rev()
-                .map(|&at| (at, depth)),
-        );
+        left.extend(below.get(&key).into_iter().flatten().rev().map(|&at| (at, depth)));
     };
     push(&mut left, None, 0);
     let mut rest = 0..events.len();
@@ -47,11 +38,7 @@ pub fn tree(out: &mut impl Write, events: &[Event]) -> io::Result<()> {
             }
             line(out, &events[at], depth.min(DEEPEST))?;
             if events[at].kind != Kind::ToolCall {
-                push(
-                    &mut left,
-                    Some((events[at].trace_id, events[at].span_id)),
-                    depth + 1,
-                );
+                push(&mut left, Some((events[at].trace_id, events[at].span_id)), depth + 1);
             }
         }
         // Two transfers back and forth may stand below each other; neither may be lost.

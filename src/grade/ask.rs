@@ -38,11 +38,7 @@ pub async fn ask(
     }
     let mut answers = Vec::with_capacity(scripts.len());
     for (check, command, folder) in scripts {
-        let given = Given {
-            scenario: &scenario.name,
-            case,
-            evidence,
-        };
+        let given = Given { scenario: &scenario.name, case, evidence };
         let said = run(command, folder, &given, env).await;
         let (verdict, reason) = match said {
             Ok(said) => (Some(said.verdict.word().to_owned()), said.reason),
@@ -127,9 +123,8 @@ async fn run(
         .map_err(|e| format!("{program}: {e}"))?;
     let group = Group::of(&child);
     let heard = tokio::time::timeout(LIMIT, hear(&mut child, group, evidence)).await;
-    let (status, stdout, stderr) = heard
-        .map_err(|_| format!("no answer within {LIMIT:?}"))?
-        .map_err(|e| e.to_string())?;
+    let (status, stdout, stderr) =
+        heard.map_err(|_| format!("no answer within {LIMIT:?}"))?.map_err(|e| e.to_string())?;
     let stderr = String::from_utf8_lossy(&stderr);
     if !status.success() {
         return Err(format!("{status}: {}", excerpt(stderr.trim())));
@@ -171,10 +166,7 @@ async fn hear(
 async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
     let mut kept = Vec::new();
     if let Some(mut stream) = stream {
-        (&mut stream)
-            .take(OUTPUT + 1)
-            .read_to_end(&mut kept)
-            .await?;
+        (&mut stream).take(OUTPUT + 1).read_to_end(&mut kept).await?;
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
     }
     Ok(kept)

@@ -15,10 +15,7 @@ impl Court<'_> {
     pub(super) fn stayed_permitted(&self, worker: &Worker) -> Result<Held, Broken> {
         let id = worker.id.as_str();
         let rules = self.rules(worker)?;
-        let mut usage = Usage {
-            calls: 0,
-            budget_start: self.budget_start(id),
-        };
+        let mut usage = Usage { calls: 0, budget_start: self.budget_start(id) };
         let mut doubts = vec![self.incomplete()];
         let mut own = 0u64;
         for action in &self.evidence.actions {
@@ -53,30 +50,19 @@ impl Court<'_> {
         }
         let reason = doubts.into_iter().flatten().min();
         let seen = format!("{own} calls, {} let through", usage.calls);
-        Ok(Held::new(
-            reason.map_or(Verdict::Passed, Verdict::Unknown),
-            seen,
-        ))
+        Ok(Held::new(reason.map_or(Verdict::Passed, Verdict::Unknown), seen))
     }
 
     fn rules(&self, worker: &Worker) -> Result<Rules, Broken> {
-        let budget = Limits {
-            budget: self.scenario.budget,
-            ..Limits::default()
-        };
+        let budget = Limits { budget: self.scenario.budget, ..Limits::default() };
         let narrowing = self.scenario.narrow.get(&worker.id);
         let layers = [
             ("contract".to_owned(), Limits::from(worker)),
-            (
-                "scenario".to_owned(),
-                narrowing.map_or_else(Limits::default, Limits::from),
-            ),
+            ("scenario".to_owned(), narrowing.map_or_else(Limits::default, Limits::from)),
             ("scenario".to_owned(), budget),
         ];
-        Rules::new(&worker.id, layers).map_err(|bad| Broken {
-            line: worker.pos.line,
-            message: bad.to_string(),
-        })
+        Rules::new(&worker.id, layers)
+            .map_err(|bad| Broken { line: worker.pos.line, message: bad.to_string() })
     }
 
     fn budget_start(&self, worker: &str) -> Option<Moment> {
@@ -88,28 +74,10 @@ impl Court<'_> {
     }
 
     /// What a channel of its own would have said. Row times are Unix nanoseconds, and only differences count.
-    fn would(
-        &self,
-        rules: &Rules,
-        usage: Usage,
-        tool: &str,
-        action: &Action,
-    ) -> Result<(), Refusal> {
+    fn would(&self, rules: &Rules, usage: Usage, tool: &str, action: &Action) -> Result<(), Refusal> {
         let tool = ToolName::new(tool);
-        let effect = self
-            .contract
-            .tool(&tool)
-            .map_or(Effect::Write, |tool| tool.effect);
+        let effect = self.contract.tool(&tool).map_or(Effect::Write, |tool| tool.effect);
         let at = Moment(action.at);
-        decide(
-            rules,
-            usage,
-            Ask {
-                tool: &tool,
-                effect,
-                at,
-            },
-        )
-        .map(drop)
+        decide(rules, usage, Ask { tool: &tool, effect, at }).map(drop)
     }
 }

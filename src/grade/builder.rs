@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::Evidence;
 use super::evidence::{Action, Said};
 use crate::journal::{
-    AnswerRow, AttemptRow, Basis, Decision, EventRow, FindingRow, OutcomeKind, OutcomeRow,
-    ReplyRow, TurnRow,
+    AnswerRow, AttemptRow, Basis, Decision, EventRow, FindingRow, OutcomeKind, OutcomeRow, ReplyRow, TurnRow,
 };
 use crate::verdict::Relationship;
 
@@ -38,11 +37,7 @@ impl EvidenceBuilder {
     pub fn turn(mut self, text: &str) -> Self {
         self.step();
         let n = self.evidence.turns.len() as u32 + 1;
-        let row = TurnRow {
-            n,
-            text: text.to_owned(),
-            expects_reply: true,
-        };
+        let row = TurnRow { n, text: text.to_owned(), expects_reply: true };
         self.evidence.turns.push(Said { at: self.now, row });
         self
     }
@@ -51,11 +46,7 @@ impl EvidenceBuilder {
     pub fn reply(mut self, text: &str) -> Self {
         self.step();
         let n = self.evidence.turns.len() as u32;
-        let row = ReplyRow {
-            n,
-            text: text.to_owned(),
-            cut: false,
-        };
+        let row = ReplyRow { n, text: text.to_owned(), cut: false };
         self.evidence.replies.push(row);
         self
     }
@@ -76,13 +67,7 @@ impl EvidenceBuilder {
     }
 
     /// A call of anyone (`None`: over the shared address), however it came out.
-    pub fn call(
-        mut self,
-        worker: Option<&str>,
-        tool: &str,
-        args: Value,
-        kind: OutcomeKind,
-    ) -> Self {
+    pub fn call(mut self, worker: Option<&str>, tool: &str, args: Value, kind: OutcomeKind) -> Self {
         self.step();
         let (seq, at) = (self.seq, self.now);
         self.step();
@@ -100,11 +85,7 @@ impl EvidenceBuilder {
                 },
                 code: None,
                 reason: None,
-                basis: if worker.is_some() {
-                    Basis::Enforced
-                } else {
-                    Basis::Audited
-                },
+                basis: if worker.is_some() { Basis::Enforced } else { Basis::Audited },
                 late: false,
                 face: "http".to_owned(),
                 request: None,

@@ -23,17 +23,9 @@ impl Court<'_> {
         })
     }
 
-    pub(super) fn called(
-        &self,
-        pattern: &CallPattern,
-        times: Times,
-        subject: Option<&str>,
-    ) -> Held {
+    pub(super) fn called(&self, pattern: &CallPattern, times: Times, subject: Option<&str>) -> Held {
         let worker = pattern.worker.as_ref().map(|id| id.as_str()).or(subject);
-        let args = pattern
-            .args
-            .as_ref()
-            .map(|args| fill_value(args, self.case));
+        let args = pattern.args.as_ref().map(|args| fill_value(args, self.case));
         self.observed(times, |event| {
             if event.kind != "tool_call" {
                 return Some(false);

@@ -43,11 +43,7 @@ impl Court<'_> {
             [] => "no reply".to_owned(),
             [one] => format!("{:?}", excerpt(&one.text)),
             [.., last] => {
-                format!(
-                    "{} replies, the last {:?}",
-                    looked_at.len(),
-                    excerpt(&last.text)
-                )
+                format!("{} replies, the last {:?}", looked_at.len(), excerpt(&last.text))
             }
         };
         Ok(Held::new(verdict, seen))
@@ -60,8 +56,8 @@ impl Court<'_> {
                 Box::new(move |reply| reply.to_lowercase().contains(&text))
             }
             ReplyTest::Matches(pattern) => {
-                let pattern = regex::Regex::new(&fill(pattern, &escaped(self.case)))
-                    .map_err(|e| e.to_string())?;
+                let pattern =
+                    regex::Regex::new(&fill(pattern, &escaped(self.case))).map_err(|e| e.to_string())?;
                 Box::new(move |reply| pattern.is_match(reply))
             }
             ReplyTest::Json { pointer, equals } => {
@@ -92,9 +88,7 @@ impl Court<'_> {
         let mut seen = Vec::new();
         for table in asked {
             let (added, removed, changed) = self.change(&table.table);
-            holds &= table.added.holds(added)
-                && table.removed.holds(removed)
-                && table.changed.holds(changed);
+            holds &= table.added.holds(added) && table.removed.holds(removed) && table.changed.holds(changed);
             seen.push(told(&table.table, (added, removed, changed)));
         }
         self.of_world(holds, seen)
@@ -115,21 +109,16 @@ impl Court<'_> {
             true => Verdict::Unknown(Reason::RecordIncomplete),
             false => Verdict::of(holds),
         };
-        let seen = if seen.is_empty() {
-            "no change".to_owned()
-        } else {
-            seen.join("; ")
-        };
+        let seen = if seen.is_empty() { "no change".to_owned() } else { seen.join("; ") };
         Held::new(verdict, seen)
     }
 
     /// Rows that came, went and changed. The world is closed: no row about a table means it did not change.
     fn change(&self, table: &str) -> (u64, u64, u64) {
         let rows = self.evidence.changes.iter();
-        rows.filter(|row| row.table == table)
-            .fold((0, 0, 0), |sum, row: &ChangeRow| {
-                (sum.0 + row.added, sum.1 + row.removed, sum.2 + row.changed)
-            })
+        rows.filter(|row| row.table == table).fold((0, 0, 0), |sum, row: &ChangeRow| {
+            (sum.0 + row.added, sum.1 + row.removed, sum.2 + row.changed)
+        })
     }
 
     /// What was answered to the check at `pos`. An answer that is none of the three
@@ -150,10 +139,7 @@ impl Court<'_> {
             _ => unknown,
         };
         let word = answer.verdict.as_deref().unwrap_or("no answer");
-        Held::new(
-            verdict,
-            format!("{by}: {word}, {:?}", excerpt(&answer.reason)),
-        )
+        Held::new(verdict, format!("{by}: {word}, {:?}", excerpt(&answer.reason)))
     }
 }
 

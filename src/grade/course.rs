@@ -17,32 +17,19 @@ impl Court<'_> {
         subject: Option<&str>,
         side: Side,
     ) -> Held {
-        let question = Question {
-            of,
-            subject,
-            tool: None,
-            reached: true,
-            side,
-        };
+        let question = Question { of, subject, tool: None, reached: true, side };
         let relevant: Vec<_> = self
             .evidence
             .actions
             .iter()
             .filter(|action| tools.iter().any(|tool| is_of(action, tool)))
-            .map(|action| {
-                (
-                    action,
-                    self.lane(action, of, got(action, OutcomeAsked::Done)),
-                )
-            })
+            .map(|action| (action, self.lane(action, of, got(action, OutcomeAsked::Done))))
             .filter(|(_, fit)| *fit != Fit::No)
             .collect();
         let stand = |sure: bool| {
             let mut left = tools.iter().peekable();
             for (action, fit) in &relevant {
-                if (!sure || *fit == Fit::Yes)
-                    && left.peek().is_some_and(|tool| is_of(action, tool))
-                {
+                if (!sure || *fit == Fit::Yes) && left.peek().is_some_and(|tool| is_of(action, tool)) {
                     left.next();
                 }
             }
@@ -65,22 +52,12 @@ impl Court<'_> {
             .filter(|(_, fit)| *fit == Fit::Yes)
             .map(|(action, _)| action.attempt.tool.as_deref().unwrap_or_default())
             .collect();
-        let seen = if done.is_empty() {
-            "none of them".to_owned()
-        } else {
-            done.join(", ")
-        };
+        let seen = if done.is_empty() { "none of them".to_owned() } else { done.join(", ") };
         Held::new(verdict, seen)
     }
 
     pub(super) fn within(&self, limit: Duration, subject: Option<&str>, side: Side) -> Held {
-        let question = Question {
-            of: subject,
-            subject,
-            tool: None,
-            reached: true,
-            side,
-        };
+        let question = Question { of: subject, subject, tool: None, reached: true, side };
         let own = |action: &&Action| self.lane(action, subject, Fit::Yes) == Fit::Yes;
         let start = match self.scenario.budget_from {
             BudgetFrom::FirstTurn => self.evidence.turns.first().map(|turn| turn.at),
@@ -117,11 +94,7 @@ impl Court<'_> {
         let seen = match (last, start) {
             (Some(last), Some(start)) => {
                 let after = Duration::from_nanos(last.saturating_sub(start));
-                format!(
-                    "the last of {} ended after {:.3} s",
-                    count.sure,
-                    after.as_secs_f64()
-                )
+                format!("the last of {} ended after {:.3} s", count.sure, after.as_secs_f64())
             }
             _ => "no call was done".to_owned(),
         };

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::journal::{
-    AnswerRow, AttemptRow, ChangeRow, Decision, EndRow, EventRow, FindingRow, LaneRow, ModelRow,
-    OutcomeKind, OutcomeRow, ReplyRow, SpanRow, TableRow, TrialError, TrialRow, TurnRow,
+    AnswerRow, AttemptRow, ChangeRow, Decision, EndRow, EventRow, FindingRow, LaneRow, ModelRow, OutcomeKind,
+    OutcomeRow, ReplyRow, SpanRow, TableRow, TrialError, TrialRow, TurnRow,
 };
 
 /// A turn that was handed to the app.
@@ -61,13 +61,9 @@ impl Action {
         let lane = self.lane.as_ref();
         let claimed = lane.and_then(|lane| lane.claimed.as_deref());
         match (channel, claimed) {
-            (Some(channel), Some(claimed)) if channel != claimed => {
-                Whose::Disputed(channel, claimed)
-            }
+            (Some(channel), Some(claimed)) if channel != claimed => Whose::Disputed(channel, claimed),
             (Some(channel), _) => Whose::Worker(channel),
-            (None, _) => lane
-                .and_then(|lane| lane.worker.as_deref())
-                .map_or(Whose::Nobody, Whose::Worker),
+            (None, _) => lane.and_then(|lane| lane.worker.as_deref()).map_or(Whose::Nobody, Whose::Worker),
         }
     }
 
@@ -146,30 +142,19 @@ impl Evidence {
     ) -> Result<Self, EvidenceError> {
         let mut evidence = Self::default();
         for (seq, at, kind, body) in rows {
-            evidence
-                .take(seq, at, kind, body)
-                .map_err(|why| EvidenceError {
-                    seq,
-                    kind: kind.to_owned(),
-                    why,
-                })?;
+            evidence.take(seq, at, kind, body).map_err(|why| EvidenceError {
+                seq,
+                kind: kind.to_owned(),
+                why,
+            })?;
         }
         Ok(evidence)
     }
 
-    fn take(
-        &mut self,
-        seq: u64,
-        at: u64,
-        kind: &str,
-        body: &Map<String, Value>,
-    ) -> Result<(), String> {
+    fn take(&mut self, seq: u64, at: u64, kind: &str, body: &Map<String, Value>) -> Result<(), String> {
         match kind {
             "trial" => self.bindings = read::<TrialRow>(body)?.bindings,
-            "turn" => self.turns.push(Said {
-                at,
-                row: read(body)?,
-            }),
+            "turn" => self.turns.push(Said { at, row: read(body)? }),
             "reply" => self.replies.push(read(body)?),
             "attempt" => self.actions.push(Action {
                 seq,

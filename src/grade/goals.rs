@@ -58,10 +58,7 @@ pub fn grade(contract: &Contract, scenario: &Scenario, case: &Case, evidence: &E
         message: broken.message.clone(),
         line: Some(broken.line),
     });
-    Grades {
-        verdicts: goals.iter().map(Goal::to_row).collect(),
-        end: court.end(&goals, error),
-    }
+    Grades { verdicts: goals.iter().map(Goal::to_row).collect(), end: court.end(&goals, error) }
 }
 
 impl<'a> Court<'a> {
@@ -88,11 +85,7 @@ impl<'a> Court<'a> {
                 held: self.weigh(&goal.check, worker, Side::For),
             }
         });
-        let audited = self
-            .contract
-            .workers
-            .iter()
-            .filter(|w| w.lane == LaneSpec::Spans);
+        let audited = self.contract.workers.iter().filter(|w| w.lane == LaneSpec::Spans);
         let stayed = audited.map(|worker| Goal {
             id: STAYED_PERMITTED,
             worker: Some(worker.id.as_str()),
@@ -112,23 +105,16 @@ impl<'a> Court<'a> {
             return Held::new(Verdict::Failed, format!("{code} {}", excerpt(detail)));
         }
         let mut turns = (1..).zip(&self.scenario.turns);
-        let silent = turns.find(|(n, turn)| {
-            turn.expects_reply && !self.evidence.replies.iter().any(|reply| reply.n == *n)
-        });
+        let silent = turns
+            .find(|(n, turn)| turn.expects_reply && !self.evidence.replies.iter().any(|reply| reply.n == *n));
         match silent {
             Some((n, _)) => Held::new(Verdict::Failed, format!("none to turn {n}")),
-            None => Held::new(
-                Verdict::Passed,
-                format!("{} replies", self.evidence.replies.len()),
-            ),
+            None => Held::new(Verdict::Passed, format!("{} replies", self.evidence.replies.len())),
         }
     }
 
     fn nothing_graded(&self, error: &TrialError) -> Grades {
-        let judged = Judged {
-            verdict: "unknown".to_owned(),
-            reason: Some(error.code.clone()),
-        };
+        let judged = Judged { verdict: "unknown".to_owned(), reason: Some(error.code.clone()) };
         Grades {
             verdicts: Vec::new(),
             end: EndRow {
@@ -146,9 +132,7 @@ impl<'a> Court<'a> {
             true => Verdict::Unknown(Reason::RecordIncomplete),
             false => Verdict::Passed,
         };
-        let held = goals
-            .iter()
-            .filter_map(|goal| Some((goal.gate, goal.held.as_ref().ok()?.verdict)));
+        let held = goals.iter().filter_map(|goal| Some((goal.gate, goal.held.as_ref().ok()?.verdict)));
         let outcome = match &error {
             Some(_) => Outcome::Error,
             None => Outcome::of(held.chain([(Gate::Required, log)])),
@@ -159,10 +143,7 @@ impl<'a> Court<'a> {
             _ => goal.gate != Gate::Report,
         });
         EndRow {
-            task: judged(
-                task.map(Goal::verdict).chain([Ok(log)]),
-                Reason::RecordIncomplete,
-            ),
+            task: judged(task.map(Goal::verdict).chain([Ok(log)]), Reason::RecordIncomplete),
             workers: self.each_worker(|id| {
                 let own = goals.iter().filter(|goal| goal.worker == Some(id));
                 let counted = own.filter(|goal| goal.gate != Gate::Report);
@@ -174,11 +155,7 @@ impl<'a> Court<'a> {
     }
 
     fn each_worker(&self, judge: impl Fn(&str) -> Judged) -> BTreeMap<String, Judged> {
-        let workers = self
-            .contract
-            .workers
-            .iter()
-            .map(|worker| worker.id.as_str());
+        let workers = self.contract.workers.iter().map(|worker| worker.id.as_str());
         workers.map(|id| (id.to_owned(), judge(id))).collect()
     }
 }
@@ -215,15 +192,9 @@ fn judged(verdicts: impl IntoIterator<Item = Result<Verdict, ()>>, none: Reason)
     let (verdict, reason) = match all {
         Err(()) => ("unknown", Some(CHECK_BROKEN)),
         Ok(all) => {
-            let verdict = all
-                .into_iter()
-                .reduce(Verdict::and)
-                .unwrap_or(Verdict::Unknown(none));
+            let verdict = all.into_iter().reduce(Verdict::and).unwrap_or(Verdict::Unknown(none));
             (verdict.word(), verdict.reason().map(Reason::code))
         }
     };
-    Judged {
-        verdict: verdict.to_owned(),
-        reason: reason.map(str::to_owned),
-    }
+    Judged { verdict: verdict.to_owned(), reason: reason.map(str::to_owned) }
 }

@@ -49,11 +49,7 @@ enum Match<'a> {
 
 impl<'a> Matching<'a> {
     fn new(contract: &'a Contract, evidence: &'a Evidence) -> Self {
-        let calls: Vec<_> = evidence
-            .events
-            .iter()
-            .filter(|event| event.kind == "tool_call")
-            .collect();
+        let calls: Vec<_> = evidence.events.iter().filter(|event| event.kind == "tool_call").collect();
         Self {
             contract,
             roster: Roster::new(contract),
@@ -100,8 +96,7 @@ impl<'a> Matching<'a> {
             let roster = &self.roster;
             let events = self.unmet(&tool.name, |who| who.is_none_or(|id| roster.is_shared(id)));
             // A call that is known to lie under no tool's span is not made some tool's by counting.
-            let countable =
-                events.len() >= shared.len() && !shared.iter().any(|at| self.placed(*at));
+            let countable = events.len() >= shared.len() && !shared.iter().any(|at| self.placed(*at));
             let worker = self.only_actor(&events).filter(|_| countable);
             self.pair(&shared, &events, worker);
             let nameless = self.unmet(&tool.name, |who| who.is_none());
@@ -123,8 +118,7 @@ impl<'a> Matching<'a> {
     fn unmatched(&self, tool: &ToolName) -> impl Iterator<Item = (usize, &'a Action)> {
         let actions = self.evidence.actions.iter().enumerate();
         actions.filter(move |(at, action)| {
-            self.of_action[*at] == Match::None
-                && action.attempt.tool.as_deref() == Some(tool.as_str())
+            self.of_action[*at] == Match::None && action.attempt.tool.as_deref() == Some(tool.as_str())
         })
     }
 
@@ -143,10 +137,7 @@ impl<'a> Matching<'a> {
 
     /// The one worker that all these events name.
     fn only_actor(&self, events: &[usize]) -> Option<&'a str> {
-        let named: BTreeSet<_> = events
-            .iter()
-            .map(|at| actor(&self.roster, self.calls[*at]))
-            .collect();
+        let named: BTreeSet<_> = events.iter().map(|at| actor(&self.roster, self.calls[*at])).collect();
         match named.len() {
             1 => named.into_iter().next().flatten(),
             _ => None,
@@ -239,10 +230,7 @@ impl<'a> Matching<'a> {
             .map(|(worker, (seen, all))| FindingRow {
                 code: "span_missing".to_owned(),
                 worker: Some(worker.to_owned()),
-                detail: format!(
-                    "{} of the {all} calls of {worker} show in no span",
-                    all - seen
-                ),
+                detail: format!("{} of the {all} calls of {worker} show in no span", all - seen),
             })
             .collect()
     }
@@ -268,10 +256,7 @@ fn actor<'a>(roster: &Roster<'a>, event: &EventRow) -> Option<&'a str> {
 
 /// The span an attempt came from and those above it, as far as they were received. A ring of parents ends, since no
 /// chain is longer than the spans are many.
-fn ancestors<'a>(
-    evidence: &'a Evidence,
-    action: &'a Action,
-) -> impl Iterator<Item = (&'a str, &'a str)> {
+fn ancestors<'a>(evidence: &'a Evidence, action: &'a Action) -> impl Iterator<Item = (&'a str, &'a str)> {
     let trace = action.attempt.trace_id.as_deref();
     let first = trace.zip(action.attempt.span_id.as_deref());
     let above = move |(trace, span): &(&'a str, &'a str)| {
@@ -296,9 +281,7 @@ fn agent_unknown(roster: &Roster<'_>, evidence: &Evidence) -> Vec<FindingRow> {
         .map(|name| FindingRow {
             code: "agent_unknown".to_owned(),
             worker: None,
-            detail: format!(
-                "spans name an agent `{name}`, and no worker of the contract has that name"
-            ),
+            detail: format!("spans name an agent `{name}`, and no worker of the contract has that name"),
         })
         .collect()
 }

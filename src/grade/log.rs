@@ -54,10 +54,7 @@ impl Court<'_> {
         subject: Option<&str>,
         side: Side,
     ) -> Held {
-        let args = pattern
-            .args
-            .as_ref()
-            .map(|args| fill_value(args, self.case));
+        let args = pattern.args.as_ref().map(|args| fill_value(args, self.case));
         let question = Question {
             of: pattern.worker.as_ref().map(|id| id.as_str()).or(subject),
             subject,
@@ -87,10 +84,7 @@ impl Court<'_> {
     }
 
     pub(super) fn never(&self, pattern: &CallPattern, subject: Option<&str>, side: Side) -> Held {
-        let none = Times {
-            min: 0,
-            max: Some(0),
-        };
+        let none = Times { min: 0, max: Some(0) };
         self.calls(pattern, none, subject, side)
     }
 
@@ -103,18 +97,10 @@ impl Court<'_> {
         subject: Option<&str>,
         side: Side,
     ) -> Held {
-        let question = Question {
-            of,
-            subject,
-            tool,
-            reached: false,
-            side,
-        };
+        let question = Question { of, subject, tool, reached: false, side };
         self.counted(&question, times, |action| {
             let fits = tool.is_none_or(|tool| is_of(action, tool))
-                && action
-                    .refusal()
-                    .is_some_and(|seen| code.is_none_or(|code| seen == code));
+                && action.refusal().is_some_and(|seen| code.is_none_or(|code| seen == code));
             if fits { Fit::Yes } else { Fit::No }
         })
     }
@@ -176,9 +162,7 @@ impl Court<'_> {
         };
         [
             self.incomplete(),
-            self.evidence
-                .found("app_left_running")
-                .then_some(Reason::AppLeftRunning),
+            self.evidence.found("app_left_running").then_some(Reason::AppLeftRunning),
             (!proven).then_some(Reason::BindingUnproven),
             self.no_calls(question),
         ]
@@ -186,10 +170,9 @@ impl Court<'_> {
 
     /// Why a worker may not be blamed for what it did not do.
     fn unfair_fail(&self, question: &Question<'_>) -> [Option<Reason>; 3] {
-        let deadline = question.subject.is_some_and(|worker| {
-            self.of_worker(worker)
-                .any(|a| a.refusal() == Some("deadline_passed"))
-        });
+        let deadline = question
+            .subject
+            .is_some_and(|worker| self.of_worker(worker).any(|a| a.refusal() == Some("deadline_passed")));
         [
             self.log_failed().then_some(Reason::RecordIncomplete),
             deadline.then_some(Reason::DeadlinePassed),
@@ -199,9 +182,8 @@ impl Court<'_> {
 
     fn no_calls(&self, question: &Question<'_>) -> Option<Reason> {
         let worker = question.subject?;
-        let tried = self
-            .of_worker(worker)
-            .any(|action| matches!(action.refusal(), None | Some("not_permitted")));
+        let tried =
+            self.of_worker(worker).any(|action| matches!(action.refusal(), None | Some("not_permitted")));
         if tried {
             return None;
         }
@@ -232,11 +214,7 @@ impl Court<'_> {
     /// something was not done.
     pub(super) fn log_failed(&self) -> bool {
         self.evidence.found("log_unavailable")
-            || self
-                .evidence
-                .actions
-                .iter()
-                .any(|action| action.refusal() == Some("log_unavailable"))
+            || self.evidence.actions.iter().any(|action| action.refusal() == Some("log_unavailable"))
     }
 
     /// `fit`, where the action is of the worker asked for (anybody's, where none is).

@@ -1,36 +1,21 @@
 //! What a check asks, in words, for people who read a verdict.
 
-use crate::scenario::{
-    CallPattern, Check, CheckKind, HandOff, OutcomeAsked, ReplyTest, Times, WhichTurn,
-};
+use crate::scenario::{CallPattern, Check, CheckKind, HandOff, OutcomeAsked, ReplyTest, Times, WhichTurn};
 
 /// One line.
 pub(super) fn asked(check: &Check) -> String {
     match &check.kind {
         CheckKind::Calls(pattern, times) => format!("{}, {}", calls(pattern, true), often(*times)),
         CheckKind::Never(pattern) => format!("{}, never", calls(pattern, true)),
-        CheckKind::Refused {
-            worker,
-            tool,
-            code,
-            times,
-        } => {
-            let tool = tool
-                .as_ref()
-                .map_or("calls".to_owned(), |tool| format!("calls of {tool}"));
-            let by = worker
-                .as_ref()
-                .map_or(String::new(), |worker| format!(" by {worker}"));
-            let code = code
-                .as_ref()
-                .map_or(String::new(), |code| format!(" with {code}"));
+        CheckKind::Refused { worker, tool, code, times } => {
+            let tool = tool.as_ref().map_or("calls".to_owned(), |tool| format!("calls of {tool}"));
+            let by = worker.as_ref().map_or(String::new(), |worker| format!(" by {worker}"));
+            let code = code.as_ref().map_or(String::new(), |code| format!(" with {code}"));
             format!("{tool}{by} refused{code}, {}", often(*times))
         }
         CheckKind::Order { worker, tools } => {
             let tools: Vec<_> = tools.iter().map(|tool| tool.as_str()).collect();
-            let by = worker
-                .as_ref()
-                .map_or(String::new(), |worker| format!(" by {worker}"));
+            let by = worker.as_ref().map_or(String::new(), |worker| format!(" by {worker}"));
             format!("done calls{by} in the order {}", tools.join(", "))
         }
         CheckKind::Within(limit) => format!("the last done call within {limit:?}"),
@@ -58,11 +43,8 @@ pub(super) fn asked(check: &Check) -> String {
             let tables: Vec<_> = changes
                 .iter()
                 .map(|table| {
-                    let parts = [
-                        ("added", table.added),
-                        ("removed", table.removed),
-                        ("changed", table.changed),
-                    ];
+                    let parts =
+                        [("added", table.added), ("removed", table.removed), ("changed", table.changed)];
                     let parts = parts.map(|(what, times)| format!("{what} {}", often(times)));
                     format!("{}: {}", table.table, parts.join(", "))
                 })

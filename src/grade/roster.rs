@@ -18,12 +18,7 @@ impl<'a> Roster<'a> {
         let by_agent = contract
             .workers
             .iter()
-            .flat_map(|worker| {
-                worker
-                    .agents
-                    .iter()
-                    .map(move |name| (name.as_str(), worker))
-            })
+            .flat_map(|worker| worker.agents.iter().map(move |name| (name.as_str(), worker)))
             .collect();
         Self { contract, by_agent }
     }
@@ -46,8 +41,7 @@ impl<'a> Roster<'a> {
 
     /// Whether this id's calls can come over the shared address, so that an unattributed one may be its own.
     pub(super) fn is_shared(&self, id: &str) -> bool {
-        self.lane(id)
-            .is_some_and(|lane| matches!(lane, LaneSpec::Spans | LaneSpec::TokenHeader { .. }))
+        self.lane(id).is_some_and(|lane| matches!(lane, LaneSpec::Spans | LaneSpec::TokenHeader { .. }))
     }
 
     fn lane(&self, id: &str) -> Option<&'a LaneSpec> {
@@ -75,8 +69,6 @@ impl<'a> Roster<'a> {
             return true;
         };
         let mut tools = self.contract.world.tools.iter();
-        tools.any(|t| {
-            tool.is_none_or(|name| t.name == *name) && rules.permits(&t.name, t.effect).is_ok()
-        })
+        tools.any(|t| tool.is_none_or(|name| t.name == *name) && rules.permits(&t.name, t.effect).is_ok())
     }
 }

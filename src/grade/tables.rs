@@ -15,18 +15,12 @@ pub(super) struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     pub(super) fn new(contract: &'a Contract, evidence: &'a Evidence) -> Self {
-        Self {
-            contract,
-            evidence,
-            made: OnceCell::new(),
-        }
+        Self { contract, evidence, made: OnceCell::new() }
     }
 
     /// Whether the statement gives 1. An error is the check's own: no row, more than one, no 0 or 1.
     pub(super) fn check(&self, sql: &Sql, case: &Case) -> Result<bool, String> {
-        let made = self
-            .made
-            .get_or_init(|| self.make().map_err(|e| e.to_string()));
+        let made = self.made.get_or_init(|| self.make().map_err(|e| e.to_string()));
         let tables = made.as_ref().map_err(String::clone)?;
         tables.check(sql, case).map_err(|broken| broken.what)
     }

@@ -11,13 +11,9 @@ use crate::scenario::Case;
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => same_number(a, b),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter()
-                    .all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
         }
         _ => a == b,
     }
@@ -26,9 +22,9 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
 /// Whether `seen` holds all that `asked` asks: objects may hold more keys, at every depth; lists are compared whole.
 pub(super) fn holds(seen: &Value, asked: &Value) -> bool {
     match (seen, asked) {
-        (Value::Object(seen), Value::Object(asked)) => asked
-            .iter()
-            .all(|(key, asked)| seen.get(key).is_some_and(|seen| holds(seen, asked))),
+        (Value::Object(seen), Value::Object(asked)) => {
+            asked.iter().all(|(key, asked)| seen.get(key).is_some_and(|seen| holds(seen, asked)))
+        }
         _ => equal(seen, asked),
     }
 }
@@ -60,7 +56,5 @@ pub(super) fn escaped(case: &Case) -> Case {
         Value::String(text) => regex::escape(text),
         other => regex::escape(&other.to_string()),
     };
-    case.iter()
-        .map(|(name, value)| (name.clone(), Value::String(escape(value))))
-        .collect()
+    case.iter().map(|(name, value)| (name.clone(), Value::String(escape(value)))).collect()
 }

@@ -66,29 +66,13 @@ impl Side {
 
 impl<'a> Court<'a> {
     /// `worker` is the subject's, where it is one.
-    pub(super) fn weigh(
-        &self,
-        check: &Check,
-        worker: Option<&str>,
-        side: Side,
-    ) -> Result<Held, Broken> {
-        let broken = |message| Broken {
-            line: check.pos.line,
-            message,
-        };
-        let told = |held: Held| Held {
-            verdict: side.of(held.verdict),
-            ..held
-        };
+    pub(super) fn weigh(&self, check: &Check, worker: Option<&str>, side: Side) -> Result<Held, Broken> {
+        let broken = |message| Broken { line: check.pos.line, message };
+        let told = |held: Held| Held { verdict: side.of(held.verdict), ..held };
         Ok(match &check.kind {
             CheckKind::Calls(pattern, times) => self.calls(pattern, *times, worker, side),
             CheckKind::Never(pattern) => self.never(pattern, worker, side),
-            CheckKind::Refused {
-                worker: of,
-                tool,
-                code,
-                times,
-            } => {
+            CheckKind::Refused { worker: of, tool, code, times } => {
                 let of = of.as_ref().map(|id| id.as_str()).or(worker);
                 self.refused(of, tool.as_ref(), code.as_deref(), *times, worker, side)
             }
@@ -133,10 +117,7 @@ impl<'a> Court<'a> {
             })
             // An empty list asks nothing and is refused at load; nothing asked is nothing shown.
             .unwrap_or(Verdict::Failed);
-        let seen: Vec<_> = parts
-            .iter()
-            .map(|part| format!("{} ({})", part.seen, part.verdict))
-            .collect();
+        let seen: Vec<_> = parts.iter().map(|part| format!("{} ({})", part.seen, part.verdict)).collect();
         Ok(Held::new(verdict, seen.join("; ")))
     }
 }

@@ -31,12 +31,7 @@ impl Memory {
     pub(crate) fn journal(&self, secrets: &[&str], limit: u64) -> Journal {
         let key = RedactionKey::random().expect("randomness");
         let redactor = Redactor::new(key, secrets).expect("a redactor");
-        Journal::over(
-            Box::new(self.clone()),
-            Clock::start(),
-            limit,
-            Arc::new(redactor),
-        )
+        Journal::over(Box::new(self.clone()), Clock::start(), limit, Arc::new(redactor))
     }
 
     fn set(&self, change: impl FnOnce(&mut Disk)) {
@@ -48,9 +43,7 @@ impl Storage for Memory {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut disk = self.0.lock().expect("no panic");
         disk.writes += 1;
-        let room = disk
-            .room
-            .map_or(bytes.len(), |room| room.saturating_sub(disk.bytes.len()));
+        let room = disk.room.map_or(bytes.len(), |room| room.saturating_sub(disk.bytes.len()));
         let part = bytes.len().min(room);
         if part == 0 {
             return Err(io::ErrorKind::StorageFull.into());
@@ -75,19 +68,11 @@ impl Storage for Memory {
 }
 
 pub(crate) fn turn(n: u32, text: &str) -> TurnRow {
-    TurnRow {
-        n,
-        text: text.to_owned(),
-        expects_reply: true,
-    }
+    TurnRow { n, text: text.to_owned(), expects_reply: true }
 }
 
 fn finding() -> FindingRow {
-    FindingRow {
-        code: "record_incomplete".to_owned(),
-        worker: None,
-        detail: String::new(),
-    }
+    FindingRow { code: "record_incomplete".to_owned(), worker: None, detail: String::new() }
 }
 
 fn rows(bytes: &[u8]) -> Vec<Value> {
@@ -108,17 +93,11 @@ fn a_stored_line_is_its_own_canonical_form_with_its_place() {
     assert_eq!(lines.len(), 3, "two lines, each with its newline");
     for line in &lines[..2] {
         let value: Value = serde_json::from_slice(line).expect("JSON");
-        assert_eq!(
-            serde_json_canonicalizer::to_vec(&value).expect("a form"),
-            *line
-        );
+        assert_eq!(serde_json_canonicalizer::to_vec(&value).expect("a form"), *line);
     }
     let rows = rows(&bytes);
     let at = rows[0]["at"].as_str().expect("a text");
-    assert!(
-        at.len() == 19 && at.bytes().all(|b| b.is_ascii_digit()),
-        "Unix nanoseconds: {at}"
-    );
+    assert!(at.len() == 19 && at.bytes().all(|b| b.is_ascii_digit()), "Unix nanoseconds: {at}");
     assert_eq!(rows[0]["prev"], GENESIS);
     assert_eq!(rows[1]["prev"], Head::of(lines[0]).hex());
     assert_eq!(rows[1]["row"], "turn");
@@ -136,9 +115,7 @@ fn many_threads_write_one_chain() {
             scope.spawn(move || {
                 let mut before = 0;
                 for n in 0..each {
-                    let seq = journal
-                        .append(&turn(n, &format!("thread {thread}")))
-                        .expect("written");
+                    let seq = journal.append(&turn(n, &format!("thread {thread}"))).expect("written");
                     assert!(seq > before);
                     before = seq;
                 }
@@ -147,29 +124,18 @@ fn many_threads_write_one_chain() {
     });
     let bytes = memory.bytes();
     let (mut prev, mut at, mut seq) = (GENESIS.to_owned(), 0u64, 0);
-    for line in bytes
-        .strip_suffix(b"\n")
-        .expect("a newline")
-        .split(|byte| *byte == b'\n')
-    {
+    for line in bytes.strip_suffix(b"\n").expect("a newline").split(|byte| *byte == b'\n') {
         let mut entries = Entries::default();
         check(line, &mut entries).expect("canonical");
         seq += 1;
         assert_eq!(entries.number(line, "seq"), Some(seq));
         assert_eq!(entries.text(line, "prev"), Some(&*prev));
-        let now = entries
-            .text(line, "at")
-            .and_then(|at| at.parse().ok())
-            .expect("a time");
+        let now = entries.text(line, "at").and_then(|at| at.parse().ok()).expect("a time");
         assert!(now >= at);
         (prev, at) = (Head::of(line).hex(), now);
     }
     assert_eq!(seq, u64::from(threads * each));
-    assert_eq!(
-        memory.0.lock().expect("no panic").writes as u64,
-        seq,
-        "one write a row"
-    );
+    assert_eq!(memory.0.lock().expect("no panic").writes as u64, seq, "one write a row");
 }
 
 #[test]
@@ -181,11 +147,7 @@ fn secrets_are_gone_before_anything_is_hashed_or_stored() {
     let bytes = memory.bytes();
     assert!(!String::from_utf8_lossy(&bytes).contains("topsecret"));
     let first = bytes.split(|byte| *byte == b'\n').next().expect("a line");
-    assert_eq!(
-        rows(&bytes)[1]["prev"],
-        Head::of(first).hex(),
-        "the digest is of what is stored"
-    );
+    assert_eq!(rows(&bytes)[1]["prev"], Head::of(first).hex(), "the digest is of what is stored");
 }
 
 #[test]
@@ -199,27 +161,13 @@ fn at_the_limit_calls_are_refused_and_closing_rows_have_room() {
             Err(error) => break error,
         }
     };
-    assert!(
-        matches!(refused, JournalError::Full { limit: 65_536 }),
-        "{refused}"
-    );
-    assert!(
-        matches!(journal.append(&turn(0, "")), Err(JournalError::Full { .. })),
-        "it stays so"
-    );
+    assert!(matches!(refused, JournalError::Full { limit: 65_536 }), "{refused}");
+    assert!(matches!(journal.append(&turn(0, "")), Err(JournalError::Full { .. })), "it stays so");
     assert!(matches!(journal.trouble(), Some(JournalError::Full { .. })));
-    journal
-        .append(&finding())
-        .expect("a finding still has room");
+    journal.append(&finding()).expect("a finding still has room");
     while journal.append(&finding()).is_ok() {}
-    assert!(
-        memory.bytes().len() <= 64 << 10,
-        "and no more than the limit is ever taken"
-    );
-    assert_eq!(
-        rows(&memory.bytes()).len() as u32,
-        taken + 1 + closing_rows(&memory)
-    );
+    assert!(memory.bytes().len() <= 64 << 10, "and no more than the limit is ever taken");
+    assert_eq!(rows(&memory.bytes()).len() as u32, taken + 1 + closing_rows(&memory));
 }
 
 fn closing_rows(memory: &Memory) -> u32 {
@@ -234,22 +182,11 @@ fn a_full_disk_leaves_whole_lines_and_refuses_calls_from_then_on() {
     journal.append(&turn(1, "")).expect("written");
     let whole = memory.bytes();
     memory.set(|disk| disk.room = Some(whole.len() + 10));
-    assert!(matches!(
-        journal.append(&turn(2, "")),
-        Err(JournalError::Broken(_))
-    ));
+    assert!(matches!(journal.append(&turn(2, "")), Err(JournalError::Broken(_))));
     assert_eq!(memory.bytes(), whole, "the torn end is cut off");
     memory.set(|disk| disk.room = None);
-    assert!(
-        matches!(journal.append(&turn(3, "")), Err(JournalError::Broken(_))),
-        "even with room again"
-    );
-    assert_eq!(
-        journal
-            .append(&finding())
-            .expect("closing rows may be tried"),
-        2
-    );
+    assert!(matches!(journal.append(&turn(3, "")), Err(JournalError::Broken(_))), "even with room again");
+    assert_eq!(journal.append(&finding()).expect("closing rows may be tried"), 2);
     assert_eq!(rows(&memory.bytes()).len(), 2);
 }
 
@@ -292,10 +229,7 @@ fn a_sealed_record_is_on_the_disk_and_takes_no_row() {
     });
     assert_eq!(sealed.expect("sealed").rows, 2);
     assert_eq!(memory.0.lock().expect("no panic").syncs, 1);
-    assert!(matches!(
-        journal.append(&finding()),
-        Err(JournalError::Sealed)
-    ));
+    assert!(matches!(journal.append(&finding()), Err(JournalError::Sealed)));
     assert_eq!(rows(&memory.bytes()).len(), 2);
 }
 
@@ -304,8 +238,7 @@ fn a_record_is_never_written_over() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("0-1.jsonl");
     let redactor = Memory::default().journal(&[], 1).redactor().clone();
-    let journal =
-        Journal::create(&path, Clock::start(), 1 << 20, redactor.clone()).expect("a journal");
+    let journal = Journal::create(&path, Clock::start(), 1 << 20, redactor.clone()).expect("a journal");
     journal.append(&turn(1, "")).expect("written");
     let again = Journal::create(&path, Clock::start(), 1 << 20, redactor);
     assert!(matches!(again, Err(JournalError::Create(_))));
@@ -319,8 +252,5 @@ fn what_a_reader_will_see_can_be_had_before() {
     let value = json!({ "n": 9_007_199_254_740_993_u64, "t": "topsecret", "f": 1.0 });
     let seen = journal.redactor().seen(&value).expect("a form");
     let marker = journal.redactor().marker("topsecret");
-    assert_eq!(
-        seen,
-        json!({ "n": "9007199254740993", "t": marker, "f": 1 })
-    );
+    assert_eq!(seen, json!({ "n": "9007199254740993", "t": marker, "f": 1 }));
 }

@@ -151,12 +151,7 @@ impl Place<'_> {
     /// The form that `row` would be stored in here, with the fields `without` left out.
     pub fn form<R: RowKind>(&self, row: &R, without: &[&str]) -> Result<Vec<u8>, CanonicalError> {
         let mut line = Vec::new();
-        self.write(
-            &Body::of(row, Some(self.redactor))?,
-            R::ROW,
-            without,
-            &mut line,
-        )?;
+        self.write(&Body::of(row, Some(self.redactor))?, R::ROW, without, &mut line)?;
         Ok(line)
     }
 
@@ -194,21 +189,12 @@ impl Journal {
         limit: u64,
         redactor: Arc<Redactor>,
     ) -> Result<Self, JournalError> {
-        let file = File::options()
-            .append(true)
-            .create_new(true)
-            .open(path)
-            .map_err(JournalError::Create)?;
+        let file = File::options().append(true).create_new(true).open(path).map_err(JournalError::Create)?;
         Ok(Self::over(Box::new(file), clock, limit, redactor))
     }
 
     /// Starts a record in an empty storage.
-    pub fn over(
-        storage: Box<dyn Storage>,
-        clock: Clock,
-        limit: u64,
-        redactor: Arc<Redactor>,
-    ) -> Self {
+    pub fn over(storage: Box<dyn Storage>, clock: Clock, limit: u64, redactor: Arc<Redactor>) -> Self {
         Self::bounded(storage, clock, limit, LINE_LIMIT, redactor)
     }
 
@@ -274,9 +260,7 @@ impl Journal {
         let body = Body::of(&seal, Some(&self.shared.redactor)).map_err(JournalError::Row)?;
         self.shared.put_at(&mut tail, &body, SealRow::ROW, place)?;
         tail.state = State::Sealed;
-        tail.storage
-            .sync()
-            .map_err(|error| JournalError::Broken(error.to_string()))?;
+        tail.storage.sync().map_err(|error| JournalError::Broken(error.to_string()))?;
         Ok(seal)
     }
 
@@ -297,9 +281,7 @@ impl Shared {
             State::Open => Ok(()),
             State::Full | State::Failed if closing => Ok(()),
             State::Full => Err(JournalError::Full { limit: self.limit }),
-            State::Failed | State::Torn => {
-                Err(JournalError::Broken("an earlier write failed".to_owned()))
-            }
+            State::Failed | State::Torn => Err(JournalError::Broken("an earlier write failed".to_owned())),
             State::Sealed => Err(JournalError::Sealed),
         }
     }
@@ -320,13 +302,7 @@ impl Shared {
         self.put_at(tail, body, row, place)
     }
 
-    fn put_at(
-        &self,
-        tail: &mut Tail,
-        body: &Body,
-        row: &str,
-        place: Place<'_>,
-    ) -> Result<u64, JournalError> {
+    fn put_at(&self, tail: &mut Tail, body: &Body, row: &str, place: Place<'_>) -> Result<u64, JournalError> {
         let mut line = std::mem::take(&mut tail.line);
         line.clear();
         place.write(body, row, &[], &mut line)?;
@@ -338,12 +314,7 @@ impl Shared {
     }
 
     /// Stores one line whole or not at all.
-    fn store(
-        &self,
-        tail: &mut Tail,
-        line: &mut Vec<u8>,
-        closing: bool,
-    ) -> Result<Head, JournalError> {
+    fn store(&self, tail: &mut Tail, line: &mut Vec<u8>, closing: bool) -> Result<Head, JournalError> {
         if line.len() > self.longest {
             tail.state = State::Full;
             return Err(JournalError::TooLong(line.len()));

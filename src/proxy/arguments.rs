@@ -108,11 +108,7 @@ pub fn read(
         }
         None => {}
     }
-    let value = if all.is_empty() && body.is_none() {
-        Value::Null
-    } else {
-        Value::Object(all)
-    };
+    let value = if all.is_empty() && body.is_none() { Value::Null } else { Value::Object(all) };
     Arguments { value, unreadable }
 }
 
@@ -146,12 +142,10 @@ fn add(fields: &mut Map<String, Value>, key: String, value: String) {
 /// Keys and values of a query or form, decoded for reading.
 pub fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     let decoded = |text: &str| percent_decoded(&text.replace('+', " "));
-    text.split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(move |pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decoded(key), decoded(value))
-        })
+    text.split('&').filter(|pair| !pair.is_empty()).map(move |pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(key), decoded(value))
+    })
 }
 
 /// Bytes that are no UTF-8 leave the text as it was received.
@@ -176,30 +170,15 @@ mod tests {
             plain("expand=1&tag=x&tag=y+z", BodyForm::Json, br#"{"n":1}"#),
             json!({"id": "a b", "expand": "1", "tag": ["x", "y z"], "n": 1})
         );
-        assert_eq!(
-            plain("", BodyForm::Form, b"n=1&m=%C3%A9"),
-            json!({"id": "a b", "n": "1", "m": "é"})
-        );
+        assert_eq!(plain("", BodyForm::Form, b"n=1&m=%C3%A9"), json!({"id": "a b", "n": "1", "m": "é"}));
     }
 
     #[test]
     fn a_body_that_clashes_or_is_no_object_stands_apart() {
-        assert_eq!(
-            plain("", BodyForm::Json, br#"{"id":"9"}"#),
-            json!({"id": "a b", "body": {"id": "9"}})
-        );
-        assert_eq!(
-            plain("", BodyForm::Json, b"[1]"),
-            json!({"id": "a b", "body": [1]})
-        );
-        assert_eq!(
-            plain("", BodyForm::Opaque, b"hi"),
-            json!({"id": "a b", "body": "hi"})
-        );
-        assert_eq!(
-            plain("", BodyForm::Opaque, &[0xff]),
-            json!({"id": "a b", "body": {"b": "/w=="}})
-        );
+        assert_eq!(plain("", BodyForm::Json, br#"{"id":"9"}"#), json!({"id": "a b", "body": {"id": "9"}}));
+        assert_eq!(plain("", BodyForm::Json, b"[1]"), json!({"id": "a b", "body": [1]}));
+        assert_eq!(plain("", BodyForm::Opaque, b"hi"), json!({"id": "a b", "body": "hi"}));
+        assert_eq!(plain("", BodyForm::Opaque, &[0xff]), json!({"id": "a b", "body": {"b": "/w=="}}));
     }
 
     #[test]
@@ -212,31 +191,19 @@ mod tests {
 
     #[test]
     fn no_arguments_are_null_and_an_empty_object_is_one() {
-        assert_eq!(
-            read(None, &[], None, BodyForm::Json, None).value,
-            Value::Null
-        );
-        assert_eq!(
-            read(None, &[], None, BodyForm::Json, Some(b"{}")).value,
-            json!({})
-        );
+        assert_eq!(read(None, &[], None, BodyForm::Json, None).value, Value::Null);
+        assert_eq!(read(None, &[], None, BodyForm::Json, Some(b"{}")).value, json!({}));
     }
 
     #[test]
     fn an_encoded_body_is_opaque() {
         let mut headers = HeaderMap::new();
-        headers.insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static("Application/JSON; charset=utf-8"),
-        );
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("Application/JSON; charset=utf-8"));
         assert_eq!(BodyForm::of(&headers), BodyForm::Json);
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         assert_eq!(BodyForm::of(&headers), BodyForm::Opaque);
         headers.clear();
-        headers.insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         assert_eq!(BodyForm::of(&headers), BodyForm::Json);
     }
 }

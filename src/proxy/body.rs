@@ -49,14 +49,8 @@ impl ChannelBody {
 
     /// The first `after` bytes, under the length of all, and then the end of the connection.
     pub fn cut(bytes: &Bytes, after: u64) -> Self {
-        let after = usize::try_from(after)
-            .unwrap_or(usize::MAX)
-            .min(bytes.len());
-        Self::Cut(Cut {
-            length: bytes.len() as u64,
-            rest: Some(bytes.slice(..after)),
-            flushed: false,
-        })
+        let after = usize::try_from(after).unwrap_or(usize::MAX).min(bytes.len());
+        Self::Cut(Cut { length: bytes.len() as u64, rest: Some(bytes.slice(..after)), flushed: false })
     }
 }
 
@@ -150,9 +144,7 @@ impl Stream {
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Item> {
         match self.ahead.take() {
             Some(item) => Poll::Ready(item),
-            None => Pin::new(&mut self.inner)
-                .poll_frame(cx)
-                .map_err(BodyError::Upstream),
+            None => Pin::new(&mut self.inner).poll_frame(cx).map_err(BodyError::Upstream),
         }
     }
 
@@ -190,11 +182,7 @@ impl Stream {
 
     fn start_cut(&mut self, last: Bytes, cx: &mut Context<'_>) -> Poll<Item> {
         self.end(Came::Unread);
-        let mut cutting = Cut {
-            length: 0,
-            rest: Some(last),
-            flushed: false,
-        };
+        let mut cutting = Cut { length: 0, rest: Some(last), flushed: false };
         let first = cutting.poll(cx);
         self.cutting = Some(cutting);
         first
@@ -272,10 +260,9 @@ impl Copy {
 pub fn recorded(body: &[u8]) -> Value {
     match body {
         [] => Value::Null,
-        [
-            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b' ' | b'\n',
-            ..,
-        ] => json::parse(body).unwrap_or_else(|_| opaque(body)),
+        [b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b' ' | b'\n', ..] => {
+            json::parse(body).unwrap_or_else(|_| opaque(body))
+        }
         _ => opaque(body),
     }
 }
@@ -316,13 +303,11 @@ impl Body for ChannelBody {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(bytes) => {
-                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
-            }
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Self::Cut(cut) => SizeHint::with_exact(cut.length),
-            Self::Passing(Passing(stream)) => stream
-                .as_ref()
-                .map_or_else(SizeHint::new, |stream| stream.inner.size_hint()),
+            Self::Passing(Passing(stream)) => {
+                stream.as_ref().map_or_else(SizeHint::new, |stream| stream.inner.size_hint())
+            }
         }
     }
 }

@@ -49,11 +49,7 @@ impl Site {
 
     /// The answer kept of this tool.
     pub fn stale(&self, tool: &ToolName) -> Option<Answer> {
-        self.kept
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(tool)
-            .cloned()
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(tool).cloned()
     }
 }
 
@@ -92,17 +88,10 @@ impl Lanes {
     pub fn find(&self, headers: &HeaderMap) -> (&Arc<Lane>, Option<Refusal>) {
         let (named, others, nobody) = match self {
             Self::Separate(lane) => return (lane, None),
-            Self::Shared {
-                named,
-                others,
-                nobody,
-            } => (named, others, nobody),
+            Self::Shared { named, others, nobody } => (named, others, nobody),
         };
         let unknown = |reason: &str| {
-            let refusal = Refusal {
-                code: RefusalCode::UnknownChannel,
-                reason: reason.to_owned(),
-            };
+            let refusal = Refusal { code: RefusalCode::UnknownChannel, reason: reason.to_owned() };
             (nobody, Some(refusal))
         };
         let mut claims = headers.get_all(LANE_HEADER).iter();
@@ -115,13 +104,12 @@ impl Lanes {
             (Some(claim), None) => {
                 let claim = claim.to_str().unwrap_or_default();
                 // Every token is compared, so that the time says nothing about which one fits.
-                let found = named.iter().fold(None, |found, (token, lane)| {
-                    if token.matches(claim) {
-                        Some(lane)
-                    } else {
-                        found
-                    }
-                });
+                let found = named.iter().fold(
+                    None,
+                    |found, (token, lane)| {
+                        if token.matches(claim) { Some(lane) } else { found }
+                    },
+                );
                 found.map_or_else(
                     || unknown("the call's token is no worker's of this channel"),
                     |lane| (lane, None),
@@ -134,24 +122,15 @@ impl Lanes {
     pub fn all(&self) -> Vec<&Arc<Lane>> {
         match self {
             Self::Separate(lane) => vec![lane],
-            Self::Shared {
-                named,
-                others,
-                nobody,
-            } => named
-                .iter()
-                .map(|(_, lane)| lane)
-                .chain(others)
-                .chain([nobody])
-                .collect(),
+            Self::Shared { named, others, nobody } => {
+                named.iter().map(|(_, lane)| lane).chain(others).chain([nobody]).collect()
+            }
         }
     }
 }
 
 impl std::fmt::Debug for Channel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Channel")
-            .field("token", &self.token)
-            .finish_non_exhaustive()
+        f.debug_struct("Channel").field("token", &self.token).finish_non_exhaustive()
     }
 }

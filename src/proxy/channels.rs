@@ -32,15 +32,9 @@ pub struct Tokens {
 impl Tokens {
     /// One for each worker with an address or a header of its own, one for the shared address.
     pub fn new(contract: &Contract) -> Result<Self, getrandom::Error> {
-        let mut tokens = Self {
-            workers: BTreeMap::new(),
-            shared: None,
-        };
+        let mut tokens = Self { workers: BTreeMap::new(), shared: None };
         for worker in &contract.workers {
-            if matches!(
-                worker.lane,
-                LaneSpec::Separate { .. } | LaneSpec::TokenHeader { .. }
-            ) {
+            if matches!(worker.lane, LaneSpec::Separate { .. } | LaneSpec::TokenHeader { .. }) {
                 tokens.workers.insert(worker.id.clone(), Token::random()?);
             }
             if matches!(worker.lane, LaneSpec::TokenHeader { .. } | LaneSpec::Spans)
@@ -118,13 +112,8 @@ impl Channels {
         let state = Arc::new(TrialState {
             clock: spec.clock,
             journal: spec.journal,
-            faults: Faults::new(
-                spec.seed,
-                spec.scenario.map_or(&[], |scenario| &scenario.faults),
-            ),
-            budget_from: spec
-                .scenario
-                .map_or(BudgetFrom::FirstCall, |scenario| scenario.budget_from),
+            faults: Faults::new(spec.seed, spec.scenario.map_or(&[], |scenario| &scenario.faults)),
+            budget_from: spec.scenario.map_or(BudgetFrom::FirstCall, |scenario| scenario.budget_from),
             first_turn: OnceLock::new(),
             calls_at_most: contract.limits.calls,
             calls: AtomicU64::new(0),
@@ -134,10 +123,7 @@ impl Channels {
             sealed: CancellationToken::new(),
         });
         let tools = contract.world.tools.clone();
-        let routes = tools
-            .iter()
-            .enumerate()
-            .filter_map(|(index, tool)| Some((index, tool.route.clone()?)));
+        let routes = tools.iter().enumerate().filter_map(|(index, tool)| Some((index, tool.route.clone()?)));
         let site = Arc::new(Site {
             state: Arc::clone(&state),
             routes: Routes::new(routes),
@@ -156,10 +142,7 @@ impl Channels {
         };
         channels.fill(&site, contract, spec.scenario, &spec.tokens, &spec.trial)?;
         for (_, channel) in &channels.open {
-            channels
-                .door
-                .registry
-                .insert(&channel.token, Entry::Channel(Arc::clone(channel)));
+            channels.door.registry.insert(&channel.token, Entry::Channel(Arc::clone(channel)));
         }
         Ok(channels)
     }
@@ -185,8 +168,7 @@ impl Channels {
                     self.add(Some(&worker.id), site, token, lanes);
                 }
                 (LaneSpec::TokenHeader { token_env }, Some(token)) => {
-                    self.env
-                        .push((token_env.clone(), token.expose().to_owned()));
+                    self.env.push((token_env.clone(), token.expose().to_owned()));
                     named.push((token.clone(), lane(rules, Basis::Enforced)));
                 }
                 (LaneSpec::Spans, _) => told_by_spans.push(rules),
@@ -197,25 +179,17 @@ impl Channels {
             if let Some(variable) = &contract.shared_address_env {
                 self.env.push((variable.clone(), self.address(token)));
             }
-            let others = (!told_by_spans.is_empty())
-                .then(|| lane(Rules::any_of(told_by_spans), Basis::Audited));
+            let others =
+                (!told_by_spans.is_empty()).then(|| lane(Rules::any_of(told_by_spans), Basis::Audited));
             let nobody = lane(Rules::any_of([]), Basis::Enforced);
-            let lanes = Lanes::Shared {
-                named,
-                others,
-                nobody,
-            };
+            let lanes = Lanes::Shared { named, others, nobody };
             self.add(None, site, token, lanes);
         }
         Ok(())
     }
 
     fn add(&mut self, worker: Option<&WorkerId>, site: &Arc<Site>, token: &Token, lanes: Lanes) {
-        let channel = Channel {
-            token: token.clone(),
-            site: Arc::clone(site),
-            lanes,
-        };
+        let channel = Channel { token: token.clone(), site: Arc::clone(site), lanes };
         self.open.push((worker.cloned(), Arc::new(channel)));
     }
 
@@ -230,9 +204,7 @@ impl Channels {
 
     /// Each separate worker's address; the shared one under none. Secrets.
     pub fn addresses(&self) -> impl Iterator<Item = (Option<&WorkerId>, String)> {
-        self.open
-            .iter()
-            .map(|(worker, channel)| (worker.as_ref(), self.address(&channel.token)))
+        self.open.iter().map(|(worker, channel)| (worker.as_ref(), self.address(&channel.token)))
     }
 
     /// A turn was handed to the app: the first one starts the budgets that count from it.
@@ -292,17 +264,13 @@ impl Channels {
             }
             // The address is all that is left of its workers: a late call on a shared one is counted for none.
             if let Some(lane) = lanes.last() {
-                self.door
-                    .registry
-                    .insert(&channel.token, Entry::Gone(Arc::clone(lane.late())));
+                self.door.registry.insert(&channel.token, Entry::Gone(Arc::clone(lane.late())));
             }
         }
     }
 
     fn lanes(&self) -> impl Iterator<Item = &Arc<Lane>> {
-        self.open
-            .iter()
-            .flat_map(|(_, channel)| channel.lanes.all())
+        self.open.iter().flat_map(|(_, channel)| channel.lanes.all())
     }
 }
 
@@ -318,10 +286,7 @@ impl Drop for Channels {
 pub fn rules(worker: &Worker, scenario: Option<&Scenario>) -> Result<Rules, BadGlob> {
     let mut layers = vec![("contract".to_owned(), Limits::from(worker))];
     if let Some(scenario) = scenario {
-        let common = Limits {
-            budget: scenario.budget,
-            ..Limits::default()
-        };
+        let common = Limits { budget: scenario.budget, ..Limits::default() };
         layers.push(("scenario".to_owned(), common));
         if let Some(narrowing) = scenario.narrow.get(&worker.id) {
             layers.push(("scenario".to_owned(), Limits::from(narrowing)));
@@ -341,10 +306,7 @@ fn bases(
             continue;
         };
         let url = started.get(name).unwrap_or(url);
-        let base = Base::parse(url).map_err(|why| ChannelsError::Upstream {
-            name: name.clone(),
-            why,
-        })?;
+        let base = Base::parse(url).map_err(|why| ChannelsError::Upstream { name: name.clone(), why })?;
         if base.is_tls() {
             door.shared().client.load_roots()?;
         }

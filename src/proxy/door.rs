@@ -102,16 +102,11 @@ impl Door {
 
     /// Calls that came after their trial was sealed.
     pub fn late_calls(&self) -> Vec<LateCalls> {
-        let counted = self
-            .shared
-            .registry
-            .gone()
-            .into_iter()
-            .map(|late| LateCalls {
-                trial: late.trial.clone(),
-                worker: late.worker.clone(),
-                calls: late.calls.load(Ordering::Relaxed),
-            });
+        let counted = self.shared.registry.gone().into_iter().map(|late| LateCalls {
+            trial: late.trial.clone(),
+            worker: late.worker.clone(),
+            calls: late.calls.load(Ordering::Relaxed),
+        });
         let mut late: Vec<_> = counted.filter(|late| late.calls > 0).collect();
         late.sort_by(|a, b| (&a.trial, &a.worker).cmp(&(&b.trial, &b.worker)));
         late

@@ -30,20 +30,13 @@ pub struct Due {
 impl Faults {
     /// `seed` is the trial's.
     pub fn new(seed: u64, faults: &[Fault]) -> Self {
-        Self {
-            seed,
-            armed: faults
-                .iter()
-                .map(|fault| (fault.clone(), AtomicU64::new(0)))
-                .collect(),
-        }
+        Self { seed, armed: faults.iter().map(|fault| (fault.clone(), AtomicU64::new(0))).collect() }
     }
 
     /// Whether a call of `tool` may ever be answered stale, so that its answers are to be kept.
     pub fn keeps_answers_of(&self, tool: &ToolName) -> bool {
         self.armed.iter().any(|(fault, _)| {
-            matches!(fault.kind, FaultKind::Stale)
-                && fault.tool.as_ref().is_none_or(|one| one == tool)
+            matches!(fault.kind, FaultKind::Stale) && fault.tool.as_ref().is_none_or(|one| one == tool)
         })
     }
 
@@ -99,19 +92,13 @@ fn mixed(value: u64) -> u64 {
 /// Whether `given` holds what is `asked`: objects by key, lists by place and length, numbers by value.
 fn holds(asked: &Value, given: &Value) -> bool {
     match (asked, given) {
-        (Value::Object(asked), Value::Object(given)) => asked
-            .iter()
-            .all(|(key, value)| given.get(key).is_some_and(|given| holds(value, given))),
+        (Value::Object(asked), Value::Object(given)) => {
+            asked.iter().all(|(key, value)| given.get(key).is_some_and(|given| holds(value, given)))
+        }
         (Value::Array(asked), Value::Array(given)) => {
-            asked.len() == given.len()
-                && asked
-                    .iter()
-                    .zip(given)
-                    .all(|(asked, given)| holds(asked, given))
+            asked.len() == given.len() && asked.iter().zip(given).all(|(asked, given)| holds(asked, given))
         }
-        (Value::Number(asked), Value::Number(given)) => {
-            asked == given || asked.as_f64() == given.as_f64()
-        }
+        (Value::Number(asked), Value::Number(given)) => asked == given || asked.as_f64() == given.as_f64(),
         _ => asked == given,
     }
 }
@@ -137,26 +124,13 @@ mod tests {
 
     fn meet(faults: &Faults, worker: &str, tool: &str, args: &Value) -> Option<String> {
         let worker = WorkerId::new(worker).ok();
-        faults
-            .meet(worker.as_ref(), &ToolName::new(tool), args)
-            .map(|due| due.reason)
+        faults.meet(worker.as_ref(), &ToolName::new(tool), args).map(|due| due.reason)
     }
 
     #[test]
     fn a_fault_meets_the_nth_call_that_fits_it_and_no_other() {
-        let faults = Faults::new(
-            1,
-            &[fault(
-                "get",
-                Some(2),
-                Some(json!({"id": 7})),
-                FaultKind::Drop,
-            )],
-        );
-        assert_eq!(
-            meet(&faults, "refund", "get", &json!({"id": 7.0, "x": 1})),
-            None
-        );
+        let faults = Faults::new(1, &[fault("get", Some(2), Some(json!({"id": 7})), FaultKind::Drop)]);
+        assert_eq!(meet(&faults, "refund", "get", &json!({"id": 7.0, "x": 1})), None);
         for (worker, tool, args) in [
             ("lookup", "get", json!({"id": 7})),
             ("refund", "put", json!({"id": 7})),
@@ -165,10 +139,7 @@ mod tests {
         ] {
             assert_eq!(meet(&faults, worker, tool, &args), None);
         }
-        assert_eq!(
-            meet(&faults, "refund", "get", &json!({"id": 7})).as_deref(),
-            Some("drop")
-        );
+        assert_eq!(meet(&faults, "refund", "get", &json!({"id": 7})).as_deref(), Some("drop"));
         assert_eq!(meet(&faults, "refund", "get", &json!({"id": 7})), None);
     }
 
@@ -181,14 +152,8 @@ mod tests {
                 fault("get", Some(2), None, FaultKind::Disconnect),
             ],
         );
-        assert_eq!(
-            meet(&faults, "refund", "get", &json!(null)).as_deref(),
-            Some("drop")
-        );
-        assert_eq!(
-            meet(&faults, "refund", "get", &json!(null)).as_deref(),
-            Some("disconnect")
-        );
+        assert_eq!(meet(&faults, "refund", "get", &json!(null)).as_deref(), Some("drop"));
+        assert_eq!(meet(&faults, "refund", "get", &json!(null)).as_deref(), Some("disconnect"));
     }
 
     proptest! {
@@ -213,14 +178,8 @@ mod tests {
 
     #[test]
     fn two_calls_draw_two_values() {
-        let kind = FaultKind::Latency {
-            min: Duration::ZERO,
-            max: Duration::from_secs(9),
-        };
+        let kind = FaultKind::Latency { min: Duration::ZERO, max: Duration::from_secs(9) };
         let faults = Faults::new(3, &[fault("get", None, None, kind)]);
-        assert_ne!(
-            meet(&faults, "refund", "get", &json!(1)),
-            meet(&faults, "refund", "get", &json!(1))
-        );
+        assert_ne!(meet(&faults, "refund", "get", &json!(1)), meet(&faults, "refund", "get", &json!(1)));
     }
 }

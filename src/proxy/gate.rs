@@ -110,19 +110,11 @@ pub struct Begun {
 
 impl Lane {
     pub fn new(rules: Rules, basis: Basis, trial: TrialId) -> Self {
-        let late = Late {
-            trial,
-            worker: rules.worker().cloned(),
-            calls: AtomicU64::new(0),
-        };
+        let late = Late { trial, worker: rules.worker().cloned(), calls: AtomicU64::new(0) };
         Self {
             rules,
             basis,
-            state: Mutex::new(State {
-                phase: Phase::Open,
-                calls: 0,
-                first_call: None,
-            }),
+            state: Mutex::new(State { phase: Phase::Open, calls: 0, first_call: None }),
             late: Arc::new(late),
         }
     }
@@ -160,36 +152,18 @@ impl Lane {
                 return Err(refusal);
             }
         };
-        let due = asked.tool.and_then(|tool| {
-            trial
-                .faults
-                .meet(self.worker(), &tool.name, asked.arguments)
-        });
-        let decision = if due.is_some() {
-            Decision::Faulted
-        } else {
-            Decision::Allowed
-        };
+        let due = asked.tool.and_then(|tool| trial.faults.meet(self.worker(), &tool.name, asked.arguments));
+        let decision = if due.is_some() { Decision::Faulted } else { Decision::Allowed };
         let reason = due.as_ref().map(|due| due.reason.clone());
         let seq = self.write(trial, asked, decision, None, reason, false)?;
         state.calls += 1;
         trial.calls.fetch_add(1, Ordering::Relaxed);
         trial.in_flight.fetch_add(1, Ordering::AcqRel);
-        let call = Call {
-            trial: Arc::clone(trial),
-            attempt: seq,
-            deadline: permit.deadline(),
-            cut: false,
-        };
+        let call = Call { trial: Arc::clone(trial), attempt: seq, deadline: permit.deadline(), cut: false };
         Ok(Begun { permit, call, due })
     }
 
-    fn decide(
-        &self,
-        state: &mut State,
-        trial: &TrialState,
-        asked: &Asked<'_>,
-    ) -> Result<Permit, Refusal> {
+    fn decide(&self, state: &mut State, trial: &TrialState, asked: &Asked<'_>) -> Result<Permit, Refusal> {
         if let Some(refusal) = &asked.refused {
             return Err(refusal.clone());
         }
@@ -198,20 +172,9 @@ impl Lane {
             BudgetFrom::FirstTurn => trial.first_turn.get().copied(),
             BudgetFrom::FirstCall => Some(*state.first_call.get_or_insert(at)),
         };
-        let usage = Usage {
-            calls: state.calls,
-            budget_start,
-        };
+        let usage = Usage { calls: state.calls, budget_start };
         let permit = match asked.tool {
-            Some(tool) => decide(
-                &self.rules,
-                usage,
-                Ask {
-                    tool: &tool.name,
-                    effect: tool.effect,
-                    at,
-                },
-            ),
+            Some(tool) => decide(&self.rules, usage, Ask { tool: &tool.name, effect: tool.effect, at }),
             None => decide_unmapped(&self.rules, usage, at),
         }?;
         // Checked and not taken: lanes run side by side, so a trial may go over its common bound by a call per lane.
@@ -275,10 +238,7 @@ impl Lane {
 
 /// The refusal of a call that comes after the end.
 pub fn closed() -> Refusal {
-    Refusal {
-        code: RefusalCode::TrialClosed,
-        reason: "the trial is over".to_owned(),
-    }
+    Refusal { code: RefusalCode::TrialClosed, reason: "the trial is over".to_owned() }
 }
 
 /// A call on its way: it owes the record an outcome. Dropped without one, its effect is unknown, as the record says by
@@ -333,9 +293,7 @@ impl Call {
             status: outcome.status,
             result: outcome.result,
             result_cut: outcome.result_cut,
-            ended_after_deadline: self
-                .deadline
-                .is_some_and(|deadline| trial.clock.now() >= deadline)
+            ended_after_deadline: self.deadline.is_some_and(|deadline| trial.clock.now() >= deadline)
                 && outcome.kind != OutcomeKind::Refused,
             cut: self.cut,
         };

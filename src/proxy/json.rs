@@ -50,9 +50,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("a number without a value"))
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number without a value"))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
@@ -93,15 +91,7 @@ mod tests {
 
     #[test]
     fn a_key_that_stands_twice_is_no_json() {
-        for bad in [
-            r#"{"a":1,"a":1}"#,
-            r#"[{"b":{"a":1,"\u0061":2}}]"#,
-            "{} {}",
-            "",
-            "{",
-            "[1,]",
-            "NaN",
-        ] {
+        for bad in [r#"{"a":1,"a":1}"#, r#"[{"b":{"a":1,"\u0061":2}}]"#, "{} {}", "", "{", "[1,]", "NaN"] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad}");
         }
     }

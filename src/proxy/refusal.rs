@@ -29,10 +29,7 @@ pub fn response(
     *response.status_mut() = StatusCode::FORBIDDEN;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(
-        REFUSAL_HEADER,
-        HeaderValue::from_static(refusal.code.code()),
-    );
+    headers.insert(REFUSAL_HEADER, HeaderValue::from_static(refusal.code.code()));
     if let Ok(allow) = HeaderValue::from_str(&allow.join(", "))
         && !allow.is_empty()
     {

@@ -44,31 +44,20 @@ impl Registry {
     pub fn new() -> Result<Self, getrandom::Error> {
         let mut key = [0; 32];
         getrandom::fill(&mut key)?;
-        Ok(Self {
-            hash: RandomState::new(),
-            shards: Default::default(),
-            key,
-            unknown: Mutex::default(),
-        })
+        Ok(Self { hash: RandomState::new(), shards: Default::default(), key, unknown: Mutex::default() })
     }
 
     /// Makes `token` open `entry`, whatever it opened before.
     pub fn insert(&self, token: &Token, entry: Entry) {
         let hash = self.hash.hash_one(token.expose());
-        let mut shard = self
-            .shard(hash)
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self.shard(hash).write().unwrap_or_else(PoisonError::into_inner);
         shard.insert(hash, (token.clone(), entry));
     }
 
     /// What `claim` opens.
     pub fn find(&self, claim: &str) -> Option<Entry> {
         let hash = self.hash.hash_one(claim);
-        let shard = self
-            .shard(hash)
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let shard = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
         let (token, entry) = shard.get(&hash)?;
         token.matches(claim).then(|| entry.clone())
     }
@@ -80,14 +69,8 @@ impl Registry {
 
     /// Counts a token that opened nothing.
     pub fn count_unknown(&self, claim: &str) {
-        let digest = Sha256::new()
-            .chain_update(self.key)
-            .chain_update(claim)
-            .finalize();
-        let name = digest[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let digest = Sha256::new().chain_update(self.key).chain_update(claim).finalize();
+        let name = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
         let known = unknown.contains_key(&name) || unknown.len() < UNKNOWN_AT_MOST;
         let name = if known { name } else { OTHERS.to_owned() };
@@ -96,10 +79,7 @@ impl Registry {
 
     /// Keyed digests of tokens that opened nothing, and how often each was tried.
     pub fn unknown(&self) -> BTreeMap<String, u64> {
-        self.unknown
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.unknown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The lanes of sealed trials.

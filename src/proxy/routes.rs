@@ -26,10 +26,7 @@ pub struct Matched<'r, 'p> {
 impl Routes {
     /// Of the tools' routes, each with the index of its tool.
     pub fn new(routes: impl IntoIterator<Item = (usize, Route)>) -> Self {
-        let mut routes: Vec<_> = routes
-            .into_iter()
-            .map(|(tool, route)| (route, tool))
-            .collect();
+        let mut routes: Vec<_> = routes.into_iter().map(|(tool, route)| (route, tool)).collect();
         let literal = |segment: &Segment| matches!(segment, Segment::Literal(_));
         routes.sort_by_cached_key(|(route, tool)| {
             let variables: Vec<bool> = route.path.iter().map(|one| !literal(one)).collect();
@@ -50,12 +47,7 @@ impl Routes {
         self.routes
             .iter()
             .filter(|(route, _)| route.method == method)
-            .find_map(|(route, tool)| {
-                Some(Matched {
-                    tool: *tool,
-                    variables: bind(&route.path, path)?,
-                })
-            })
+            .find_map(|(route, tool)| Some(Matched { tool: *tool, variables: bind(&route.path, path)? }))
     }
 
     /// The methods that `path` has routes for, for an `Allow` header.
@@ -87,9 +79,7 @@ fn bind<'r, 'p>(template: &'r [Segment], path: &'p str) -> Option<Vec<(&'r str, 
     for received in path.split('/') {
         match template.next()? {
             Segment::Literal(literal) if literal == received => {}
-            Segment::Variable(name) if is_one_value(received) => {
-                variables.push((name.as_str(), received))
-            }
+            Segment::Variable(name) if is_one_value(received) => variables.push((name.as_str(), received)),
             _ => return None,
         }
     }
@@ -102,12 +92,8 @@ fn is_one_value(segment: &str) -> bool {
         return false;
     }
     let decoded: Vec<u8> = percent_decode_str(segment).collect();
-    let before_parameters = decoded
-        .split(|byte| *byte == b';')
-        .next()
-        .unwrap_or_default();
-    !decoded.iter().any(|byte| matches!(byte, b'/' | b'\\' | 0))
-        && !matches!(before_parameters, b"." | b"..")
+    let before_parameters = decoded.split(|byte| *byte == b';').next().unwrap_or_default();
+    !decoded.iter().any(|byte| matches!(byte, b'/' | b'\\' | 0)) && !matches!(before_parameters, b"." | b"..")
 }
 
 #[cfg(test)]
@@ -123,10 +109,7 @@ mod tests {
             None => Segment::Literal(text.to_owned()),
         };
         let path = path.strip_prefix('/').expect("a slash");
-        Route {
-            method: method.to_owned(),
-            path: path.split('/').map(segment).collect(),
-        }
+        Route { method: method.to_owned(), path: path.split('/').map(segment).collect() }
     }
 
     fn desk() -> Routes {
@@ -161,9 +144,7 @@ mod tests {
     #[test]
     fn variables_are_bound_as_received() {
         let desk = desk();
-        let found = desk
-            .find("DELETE", "/orders/a%20b/notes/7")
-            .expect("a route");
+        let found = desk.find("DELETE", "/orders/a%20b/notes/7").expect("a route");
         assert_eq!(found.variables, [("id", "a%20b"), ("n", "7")]);
     }
 

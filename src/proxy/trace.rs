@@ -33,8 +33,7 @@ impl TraceParent {
         hex::<1>(&bytes[53..55])?;
         let trace_id = TraceId(hex(&bytes[3..35])?);
         let span_id = SpanId(hex(&bytes[36..52])?);
-        (trace_id != TraceId::default() && span_id != SpanId::default())
-            .then_some(Self { trace_id, span_id })
+        (trace_id != TraceId::default() && span_id != SpanId::default()).then_some(Self { trace_id, span_id })
     }
 }
 
@@ -61,10 +60,7 @@ mod tests {
     #[test]
     fn ids_are_read_from_a_good_header() {
         let parent = TraceParent::parse(GOOD).expect("good");
-        assert_eq!(
-            parent.trace_id.to_string(),
-            "0af7651916cd43dd8448eb211c80319c"
-        );
+        assert_eq!(parent.trace_id.to_string(), "0af7651916cd43dd8448eb211c80319c");
         assert_eq!(parent.span_id.to_string(), "b7ad6b7169203331");
         assert!(TraceParent::parse(&format!("01{}-more", &GOOD[2..])).is_some());
     }

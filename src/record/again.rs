@@ -34,8 +34,7 @@ impl Again {
     /// Verdicts that came out otherwise, with what was sealed: none where it was not.
     pub fn differing(&self) -> impl Iterator<Item = (&VerdictRow, Option<&VerdictRow>)> {
         self.grades.verdicts.iter().filter_map(|now| {
-            let same =
-                |was: &&VerdictRow| was.sub_goal == now.sub_goal && was.subject == now.subject;
+            let same = |was: &&VerdictRow| was.sub_goal == now.sub_goal && was.subject == now.subject;
             let was = self.sealed.iter().find(same);
             (was != Some(now)).then_some((now, was))
         })
@@ -74,11 +73,8 @@ fn first(faults: &[Diagnostic]) -> String {
 pub fn again(path: &Path, scenario: Option<Source>) -> Result<Again, AgainError> {
     let rows: Vec<Row> = read(path)?.collect::<Result<_, _>>()?;
     let trial: TrialRow = rows.first().ok_or(AgainError::NoTrial)?.parse()?;
-    let files: BTreeMap<PathBuf, &String> = trial
-        .files
-        .iter()
-        .map(|(name, text)| (PathBuf::from(name), text))
-        .collect();
+    let files: BTreeMap<PathBuf, &String> =
+        trial.files.iter().map(|(name, text)| (PathBuf::from(name), text)).collect();
     let source = |name: &str| Source {
         path: PathBuf::from(name),
         text: trial.files.get(name).map_or("", String::as_str).into(),
@@ -90,21 +86,11 @@ pub fn again(path: &Path, scenario: Option<Source>) -> Result<Again, AgainError>
     let contract = contract_from(source(&trial.contract), &kept).map_err(AgainError::Files)?;
     let scenario = scenario.unwrap_or_else(|| source(&trial.scenario_file));
     let scenario = scenario_from(scenario, &contract).map_err(AgainError::Files)?;
-    let case = scenario
-        .cases
-        .get(trial.case)
-        .ok_or(AgainError::NoCase(trial.case))?;
+    let case = scenario.cases.get(trial.case).ok_or(AgainError::NoCase(trial.case))?;
     let of_kind = |kind: &'static str| rows.iter().filter(move |row| row.kind == kind);
-    let sealed = of_kind(VerdictRow::ROW)
-        .map(Row::parse)
-        .collect::<Result<_, _>>()?;
+    let sealed = of_kind(VerdictRow::ROW).map(Row::parse).collect::<Result<_, _>>()?;
     let sealed_end: Option<EndRow> = of_kind(EndRow::ROW).next().map(Row::parse).transpose()?;
     let before = rows.iter().filter(|row| row.kind != VerdictRow::ROW);
-    let evidence =
-        Evidence::from_rows(before.map(|row| (row.seq, row.at, row.kind.as_str(), &row.body)))?;
-    Ok(Again {
-        grades: grade(&contract, &scenario, case, &evidence),
-        sealed,
-        sealed_end,
-    })
+    let evidence = Evidence::from_rows(before.map(|row| (row.seq, row.at, row.kind.as_str(), &row.body)))?;
+    Ok(Again { grades: grade(&contract, &scenario, case, &evidence), sealed, sealed_end })
 }

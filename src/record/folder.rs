@@ -72,10 +72,7 @@ impl FolderReport {
     /// Nothing was changed, removed or added. Trials that were interrupted or not run do not count against it.
     pub fn is_sound(&self) -> bool {
         let sound = |standing: &Standing| {
-            matches!(
-                standing,
-                Standing::Holds(_) | Standing::Unsealed { .. } | Standing::NotRun
-            )
+            matches!(standing, Standing::Holds(_) | Standing::Unsealed { .. } | Standing::NotRun)
         };
         self.added.is_empty() && self.trials.values().all(sound)
     }
@@ -112,10 +109,7 @@ pub fn verify_dir(folder: &Path, key: Option<&VerifyingKey>) -> Result<FolderRep
     for (id, trial) in &run.trials {
         let Some(file) = trial_file(id) else { continue };
         let path = folder.join(&file);
-        let io = |source| FolderError::Io {
-            path: path.clone(),
-            source,
-        };
+        let io = |source| FolderError::Io { path: path.clone(), source };
         let repeated = match &trial.state {
             TrialState::Sealed { seal, .. } => seals.insert(seal, id).filter(|of| of != id),
             _ => None,
@@ -148,14 +142,8 @@ fn standing(path: &Path, trial: &PlannedTrial, key: Option<&VerifyingKey>) -> io
         TrialState::Sealed { seal, .. } => Some(Anchor { seal: seal.clone() }),
         _ => None,
     };
-    let options = Options {
-        key,
-        anchor: anchor.as_ref(),
-    };
-    match verify(
-        BufReader::with_capacity(1 << 18, File::open(path)?),
-        options,
-    ) {
+    let options = Options { key, anchor: anchor.as_ref() };
+    match verify(BufReader::with_capacity(1 << 18, File::open(path)?), options) {
         Ok(vouched) => Ok(match &trial.state {
             TrialState::Sealed { outcome, .. } if *outcome != vouched.outcome => {
                 broken(vouched.rows, Flaw::End("the run file has another outcome"))
@@ -166,9 +154,7 @@ fn standing(path: &Path, trial: &PlannedTrial, key: Option<&VerifyingKey>) -> io
         }),
         Err(VerifyError::Io(error)) => Err(error),
         Err(VerifyError::Broken(found)) => Ok(match (&found.why, &anchor) {
-            (Flaw::NotSealed | Flaw::Cut, None) => Standing::Unsealed {
-                rows: found.row - 1,
-            },
+            (Flaw::NotSealed | Flaw::Cut, None) => Standing::Unsealed { rows: found.row - 1 },
             _ => Standing::Broken(found),
         }),
     }
@@ -182,12 +168,7 @@ fn broken(row: u64, why: Flaw) -> Standing {
 fn other_trial(path: &Path, planned: &PlannedTrial) -> Option<String> {
     let row = read(path).ok()?.next()?.ok()?.parse::<TrialRow>().ok()?;
     let is = (row.scenario.as_str(), row.case, row.number, &row.retry_of);
-    let asked = (
-        planned.scenario.as_str(),
-        planned.case,
-        planned.number,
-        &planned.retry_of,
-    );
+    let asked = (planned.scenario.as_str(), planned.case, planned.number, &planned.retry_of);
     (is != asked).then(|| {
         let tail = if row.retry_of.is_some() { "-retry" } else { "" };
         format!("{}/{}-{}{tail}", row.scenario, row.case, row.number)
@@ -202,10 +183,7 @@ fn strangers(
     added: &mut Vec<PathBuf>,
 ) -> Result<(), FolderError> {
     let path = folder.join(at);
-    let io = |source| FolderError::Io {
-        path: path.clone(),
-        source,
-    };
+    let io = |source| FolderError::Io { path: path.clone(), source };
     let entries = match fs::read_dir(&path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

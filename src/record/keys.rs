@@ -95,9 +95,7 @@ impl VerifyingKey {
     /// Reads the text form.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let bytes = decode(text, PUBLIC).ok_or(KeyError::NotPublic)??;
-        ed25519_dalek::VerifyingKey::from_bytes(&bytes)
-            .map(Self)
-            .map_err(|_| KeyError::Shape)
+        ed25519_dalek::VerifyingKey::from_bytes(&bytes).map(Self).map_err(|_| KeyError::Shape)
     }
 
     /// Reads it from `place`: the key's own text, `env:NAME`, or the path of a file.
@@ -132,10 +130,7 @@ impl fmt::Debug for VerifyingKey {
 }
 
 fn fetch(place: &str) -> Result<String, KeyError> {
-    let unread = |why: String| KeyError::Unread {
-        place: place.to_owned(),
-        why,
-    };
+    let unread = |why: String| KeyError::Unread { place: place.to_owned(), why };
     if let Some(name) = place.strip_prefix("env:") {
         // The system's own words would show a value that is no Unicode.
         return std::env::var(name).map_err(|_| unread("no such variable, or no text".to_owned()));
@@ -149,9 +144,6 @@ fn fetch(place: &str) -> Result<String, KeyError> {
 
 fn decode(text: &str, prefix: &str) -> Option<Result<[u8; 32], KeyError>> {
     let inner = text.trim().strip_prefix(prefix)?;
-    let bytes = STANDARD
-        .decode(inner)
-        .ok()
-        .and_then(|bytes| bytes.try_into().ok());
+    let bytes = STANDARD.decode(inner).ok().and_then(|bytes| bytes.try_into().ok());
     Some(bytes.ok_or(KeyError::Shape))
 }

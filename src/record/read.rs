@@ -61,31 +61,20 @@ impl Row {
     }
 
     fn of(line: &[u8], row: u64) -> Result<Self, ReadError> {
-        let no_row = |why: &str| ReadError::NoRow {
-            row,
-            why: why.to_owned(),
-        };
+        let no_row = |why: &str| ReadError::NoRow { row, why: why.to_owned() };
         let mut body: Map<String, Value> =
             serde_json::from_slice(line).map_err(|error| no_row(&error.to_string()))?;
         body.remove("prev");
         let Some(seq) = body.remove("seq").and_then(|seq| seq.as_u64()) else {
             return Err(no_row("`seq` is no number"));
         };
-        let Some(at) = body
-            .remove("at")
-            .and_then(|at| at.as_str().and_then(|at| at.parse().ok()))
-        else {
+        let Some(at) = body.remove("at").and_then(|at| at.as_str().and_then(|at| at.parse().ok())) else {
             return Err(no_row("`at` is no time"));
         };
         let Some(Value::String(kind)) = body.remove("row") else {
             return Err(no_row("`row` is no text"));
         };
-        Ok(Self {
-            seq,
-            at,
-            kind,
-            body,
-        })
+        Ok(Self { seq, at, kind, body })
     }
 }
 
@@ -104,10 +93,7 @@ pub fn read(path: &Path) -> Result<Record, ReadError> {
 impl<R: BufRead> Record<R> {
     /// Reads from anything.
     pub fn over(reader: R) -> Self {
-        Self {
-            lines: Lines::after(0, reader),
-            done: false,
-        }
+        Self { lines: Lines::after(0, reader), done: false }
     }
 }
 
@@ -144,22 +130,14 @@ pub(super) struct Lines<R> {
 impl<R: BufRead> Lines<R> {
     /// The lines that follow the first `number`.
     pub(super) fn after(number: u64, reader: R) -> Self {
-        Self {
-            reader,
-            line: Vec::new(),
-            number,
-        }
+        Self { reader, line: Vec::new(), number }
     }
 
     /// The next line without its newline; none at the end.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, ReadError> {
         self.line.clear();
         let limit = LINE_LIMIT as u64 + 1;
-        let length = self
-            .reader
-            .by_ref()
-            .take(limit)
-            .read_until(b'\n', &mut self.line)?;
+        let length = self.reader.by_ref().take(limit).read_until(b'\n', &mut self.line)?;
         if length == 0 {
             return Ok(None);
         }

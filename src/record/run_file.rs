@@ -66,11 +66,7 @@ pub struct Host {
 impl Host {
     /// This one; its name is the caller's to say.
     pub fn here(name: Option<String>) -> Self {
-        Self {
-            os: std::env::consts::OS.to_owned(),
-            arch: std::env::consts::ARCH.to_owned(),
-            name,
-        }
+        Self { os: std::env::consts::OS.to_owned(), arch: std::env::consts::ARCH.to_owned(), name }
     }
 }
 
@@ -121,12 +117,7 @@ pub enum TrialState {
 impl TrialState {
     /// A sealed trial and what it came to.
     pub fn sealed(sealed: &Sealed, outcome: Outcome) -> Self {
-        Self::Sealed {
-            outcome,
-            rows: sealed.rows,
-            head: sealed.head.clone(),
-            seal: sealed.seal.clone(),
-        }
+        Self::Sealed { outcome, rows: sealed.rows, head: sealed.head.clone(), seal: sealed.seal.clone() }
     }
 }
 
@@ -181,29 +172,17 @@ impl RunFile {
     /// Reads the run file of a run's folder.
     pub fn read(folder: &Path) -> Result<Self, RunFileError> {
         let path = folder.join(RUN_FILE);
-        let io = |source| RunFileError::Io {
-            path: path.clone(),
-            source,
-        };
-        let malformed = |why: String| RunFileError::Malformed {
-            path: path.clone(),
-            why,
-        };
+        let io = |source| RunFileError::Io { path: path.clone(), source };
+        let malformed = |why: String| RunFileError::Malformed { path: path.clone(), why };
         let mut text = Vec::new();
         let file = File::open(&path).map_err(io)?;
-        file.take(SIZE_LIMIT + 1)
-            .read_to_end(&mut text)
-            .map_err(io)?;
+        file.take(SIZE_LIMIT + 1).read_to_end(&mut text).map_err(io)?;
         if text.len() as u64 > SIZE_LIMIT {
             return Err(malformed(format!("longer than {SIZE_LIMIT} bytes")));
         }
-        let run: Self =
-            serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        let run: Self = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
         if run.format != RUN_FORMAT {
-            return Err(malformed(format!(
-                "format {} is not known here",
-                run.format
-            )));
+            return Err(malformed(format!("format {} is not known here", run.format)));
         }
         if let Some(id) = run.trials.keys().find(|id| trial_file(id).is_none()) {
             return Err(malformed(format!("`{id}` is no trial's id")));
@@ -227,18 +206,13 @@ impl RunFile {
             // The rename is on the disk when its folder is.
             File::open(folder)?.sync_all()
         };
-        write().map_err(|source| RunFileError::Io {
-            path: path.clone(),
-            source,
-        })
+        write().map_err(|source| RunFileError::Io { path: path.clone(), source })
     }
 }
 
 /// The place of a trial's record in its run's folder; none where the id would lead elsewhere.
 pub fn trial_file(id: &str) -> Option<PathBuf> {
     let file = Path::new("trials").join(format!("{id}.jsonl"));
-    let inside = file
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
+    let inside = file.components().all(|part| matches!(part, Component::Normal(_)));
     (inside && !id.starts_with('/')).then_some(file)
 }

@@ -7,9 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::journal::{
-    AnswerRow, AttemptRow, ChangeRow, EndRow, EventRow, FindingRow, LaneChangeRow, LaneRow,
-    ModelRow, OutcomeRow, OutputRow, PhaseRow, ReplyRow, RowKind, SealRow, SpanRow, TableRow,
-    TrialRow, TurnRow, VerdictRow,
+    AnswerRow, AttemptRow, ChangeRow, EndRow, EventRow, FindingRow, LaneChangeRow, LaneRow, ModelRow,
+    OutcomeRow, OutputRow, PhaseRow, ReplyRow, RowKind, SealRow, SpanRow, TableRow, TrialRow, TurnRow,
+    VerdictRow,
 };
 
 /// The schema of one line of a record (draft 2020-12).

@@ -73,11 +73,7 @@ pub fn seal(
         row.own = Head::of(&place.form(&row, &["self"])?).hex();
         Ok::<_, SealError>(row)
     })?;
-    Ok(Sealed {
-        rows: row.rows,
-        head: row.head,
-        seal: row.own,
-    })
+    Ok(Sealed { rows: row.rows, head: row.head, seal: row.own })
 }
 
 /// Sub-goal id to verdict: `passed`, `failed` or `unknown: REASON`. An id that several subjects have (built-in goals)

@@ -101,21 +101,13 @@ impl Walk {
     pub(super) fn new() -> Self {
         let mut prev = [0; 64];
         prev.copy_from_slice(GENESIS.as_bytes());
-        Self {
-            rows: 0,
-            prev,
-            at: 0,
-            strange: false,
-            verdicts: Vec::new(),
-            end: None,
-        }
+        Self { rows: 0, prev, at: 0, strange: false, verdicts: Vec::new(), end: None }
     }
 
     /// Takes one row, whatever it is.
     #[cfg(test)]
     pub(super) fn step(&mut self, line: &[u8]) -> bool {
-        self.row(line, &mut Entries::default(), Options::default())
-            .is_ok()
+        self.row(line, &mut Entries::default(), Options::default()).is_ok()
     }
 
     /// Takes one row; gives the verdict when it was the seal.
@@ -129,10 +121,7 @@ impl Walk {
         let seq = entries.number(line, "seq").ok_or(Flaw::Field("seq"))?;
         let prev = entries.text(line, "prev").ok_or(Flaw::Field("prev"))?;
         let kind = entries.text(line, "row").ok_or(Flaw::Field("row"))?;
-        let at = entries
-            .text(line, "at")
-            .and_then(|at| at.parse::<u64>().ok())
-            .ok_or(Flaw::Field("at"))?;
+        let at = entries.text(line, "at").and_then(|at| at.parse::<u64>().ok()).ok_or(Flaw::Field("at"))?;
         if seq != self.rows + 1 {
             return Err(Flaw::OutOfPlace { found: seq }.into());
         }
@@ -160,9 +149,7 @@ impl Walk {
         self.strange = false;
         match kind {
             "trial" => {
-                let format = entries
-                    .number(line, "format")
-                    .ok_or(Flaw::Field("format"))?;
+                let format = entries.number(line, "format").ok_or(Flaw::Field("format"))?;
                 if format != u64::from(FORMAT) {
                     return Err(Flaw::Format(format).into());
                 }
@@ -174,8 +161,8 @@ impl Walk {
                 }
                 self.end = Some((self.rows + 1, parse(line, "end")?));
             }
-            "seal" | "turn" | "reply" | "attempt" | "outcome" | "lane" | "span" | "event"
-            | "table" | "change" | "finding" | "output" | "model" | "answer" | "phase" => {}
+            "seal" | "turn" | "reply" | "attempt" | "outcome" | "lane" | "span" | "event" | "table"
+            | "change" | "finding" | "output" | "model" | "answer" | "phase" => {}
             _ => self.strange = true,
         }
         Ok(())
@@ -254,11 +241,7 @@ impl Walk {
 
     /// The file ended before a seal.
     fn unsealed(&self) -> Broken {
-        let row = if self.strange {
-            self.rows
-        } else {
-            self.rows + 1
-        };
+        let row = if self.strange { self.rows } else { self.rows + 1 };
         broken(row, Flaw::NotSealed)
     }
 
@@ -267,15 +250,10 @@ impl Walk {
     fn blame(&self, row: u64, here: [u8; 64], intact: Option<bool>, next: Option<&[u8]>) -> Broken {
         let mut entries = Entries::default();
         let mut bound = |line: &[u8]| {
-            check(line, &mut entries).is_ok()
-                && entries.text(line, "prev").map(str::as_bytes) == Some(&here)
+            check(line, &mut entries).is_ok() && entries.text(line, "prev").map(str::as_bytes) == Some(&here)
         };
         let intact = intact.unwrap_or_else(|| next.is_none_or(&mut bound));
-        if intact && row > 1 {
-            broken(row - 1, Flaw::Changed)
-        } else {
-            broken(row, Flaw::Prev)
-        }
+        if intact && row > 1 { broken(row - 1, Flaw::Changed) } else { broken(row, Flaw::Prev) }
     }
 }
 
@@ -289,11 +267,7 @@ fn own_digest_holds(line: &[u8], entries: &Entries) -> bool {
 }
 
 /// The key whose signature the seal has; none where it has no signature.
-fn signature(
-    seal: &SealRow,
-    line: &[u8],
-    entries: &Entries,
-) -> Result<Option<VerifyingKey>, Fault> {
+fn signature(seal: &SealRow, line: &[u8], entries: &Entries) -> Result<Option<VerifyingKey>, Fault> {
     let Some(signature) = &seal.signature else {
         return Ok(None);
     };

@@ -51,10 +51,7 @@ impl fmt::Display for Vouched {
         }
         match &self.signed_by {
             Some(key) if self.key_known => writeln!(f, "signed by {key}, the key asked for")?,
-            Some(key) => writeln!(
-                f,
-                "signed by {key}; whose key that is was not asked (--key)"
-            )?,
+            Some(key) => writeln!(f, "signed by {key}; whose key that is was not asked (--key)")?,
             None => {}
         }
         f.write_str("not proven: ")?;

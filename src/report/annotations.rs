@@ -12,14 +12,7 @@ pub fn trial(out: &mut dyn Write, story: &Story, base: &Path) -> io::Result<()> 
     let file = story.scenario_file(base);
     if let Some(error) = story.error() {
         let title = format!("{}: {}", story.id(), error.code);
-        command(
-            out,
-            "error",
-            &file,
-            error.line.unwrap_or(1),
-            &title,
-            &error.message,
-        )?;
+        command(out, "error", &file, error.line.unwrap_or(1), &title, &error.message)?;
     }
     for row in story.open_goals().filter(|row| row.gate != Gate::Report) {
         let level = match row.verdict.as_str() {
@@ -45,18 +38,12 @@ fn command(
     message: &str,
 ) -> io::Result<()> {
     let (file, title) = (property(file), property(title));
-    writeln!(
-        out,
-        "::{level} file={file},line={line},title={title}::{}",
-        data(message)
-    )
+    writeln!(out, "::{level} file={file},line={line},title={title}::{}", data(message))
 }
 
 /// Line breaks would end the command, and so let a reply issue one of its own.
 fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

@@ -114,9 +114,7 @@ impl From<&Story> for TrialReport {
             outcome: story.outcome(),
             error: story.error(),
             task: story.end.as_ref().map(|end| end.task.clone()),
-            workers: workers
-                .map(|(id, judged)| (id.clone(), worker(story, id, judged)))
-                .collect(),
+            workers: workers.map(|(id, judged)| (id.clone(), worker(story, id, judged))).collect(),
             goals: story.verdicts.clone(),
             findings: story.evidence.findings.clone(),
             micros: u64::try_from(story.took().as_micros()).unwrap_or(u64::MAX),
@@ -134,11 +132,7 @@ fn worker(story: &Story, id: &str, judged: &Judged) -> WorkerReport {
             *refused.entry(code.to_owned()).or_default() += 1;
         }
     }
-    WorkerReport {
-        judged: judged.clone(),
-        calls,
-        refused,
-    }
+    WorkerReport { judged: judged.clone(), calls, refused }
 }
 
 /// The published schema of a [`RunReport`].

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use quick_junit::{
-    NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestRerun,
-    TestSuite,
+    NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite,
 };
 
 use super::pieces::verdict;
@@ -41,10 +40,7 @@ struct Tries {
 impl JUnit {
     /// Nothing yet.
     pub fn new(unknown: Unknown) -> Self {
-        Self {
-            unknown,
-            suites: BTreeMap::new(),
-        }
+        Self { unknown, suites: BTreeMap::new() }
     }
 
     /// Adds a trial. `base` is the contract's folder as the reader would write it.
@@ -68,13 +64,7 @@ impl JUnit {
             suite.set_time(suite.test_cases.iter().filter_map(|case| case.time).sum());
             report.add_test_suite(suite);
         }
-        report.set_time(
-            report
-                .test_suites
-                .iter()
-                .filter_map(|suite| suite.time)
-                .sum(),
-        );
+        report.set_time(report.test_suites.iter().filter_map(|suite| suite.time).sum());
         report.to_string()
     }
 }
@@ -91,13 +81,7 @@ impl Tries {
         }
         let mut second = second.clone();
         let mut rerun = TestRerun::new(NonSuccessKind::Error);
-        if let TestCaseStatus::NonSuccess {
-            message,
-            ty,
-            description,
-            ..
-        } = &first.status
-        {
+        if let TestCaseStatus::NonSuccess { message, ty, description, .. } = &first.status {
             rerun.message = message.clone();
             rerun.ty = ty.clone();
             rerun.description = description.clone();
@@ -132,9 +116,7 @@ fn case(story: &Story, base: &Path, unknown: Unknown) -> TestCase {
     if let Some(end) = &story.end {
         let task = std::iter::once(("task".to_owned(), &end.task));
         let workers = end.workers.iter();
-        for (who, judged) in
-            task.chain(workers.map(|(id, judged)| (format!("worker:{id}"), judged)))
-        {
+        for (who, judged) in task.chain(workers.map(|(id, judged)| (format!("worker:{id}"), judged))) {
             let value = match &judged.reason {
                 Some(reason) => format!("{}: {reason}", judged.verdict),
                 None => judged.verdict.clone(),
@@ -142,10 +124,7 @@ fn case(story: &Story, base: &Path, unknown: Unknown) -> TestCase {
             case.add_property(Property::new(who, value));
         }
     }
-    case.add_property(Property::new(
-        "goals:unknown",
-        story.unknown_goals().to_string(),
-    ));
+    case.add_property(Property::new("goals:unknown", story.unknown_goals().to_string()));
     if !described {
         case.set_system_out(told);
     }
@@ -157,9 +136,7 @@ fn message(story: &Story) -> String {
     if let Some(error) = story.error() {
         return format!("{}: {}", error.code, error.message);
     }
-    let open = story
-        .open_goals()
-        .map(|row| format!("{} {}", row.sub_goal, verdict(row)));
+    let open = story.open_goals().map(|row| format!("{} {}", row.sub_goal, verdict(row)));
     open.collect::<Vec<_>>().join(", ")
 }
 

@@ -81,20 +81,12 @@ pub(super) fn place(story: &Story, row: &VerdictRow, base: &Path) -> String {
 
 /// What was asked and what was seen, apart.
 pub(super) fn asked_and_seen(row: &VerdictRow) -> (&str, &str) {
-    let (asked, seen) = row
-        .detail
-        .split_once("; seen: ")
-        .unwrap_or(("", &row.detail));
+    let (asked, seen) = row.detail.split_once("; seen: ").unwrap_or(("", &row.detail));
     (asked.strip_prefix("asked: ").unwrap_or(asked), seen)
 }
 
 /// One goal, with what was asked and seen.
-pub(super) fn goal(
-    out: &mut dyn Write,
-    story: &Story,
-    row: &VerdictRow,
-    base: &Path,
-) -> io::Result<()> {
+pub(super) fn goal(out: &mut dyn Write, story: &Story, row: &VerdictRow, base: &Path) -> io::Result<()> {
     let colour = style(&row.verdict);
     writeln!(
         out,
@@ -166,11 +158,7 @@ fn call(out: &mut dyn Write, story: &Story, action: &Action) -> io::Result<()> {
 /// How a call came out, in a few words.
 pub(super) fn came_to(action: &Action) -> String {
     if let Some(code) = action.refusal() {
-        let reason = action
-            .attempt
-            .reason
-            .as_deref()
-            .map(|reason| line(reason, 160));
+        let reason = action.attempt.reason.as_deref().map(|reason| line(reason, 160));
         return match reason {
             Some(reason) => format!("refused {code}: {reason}"),
             None => format!("refused {code}"),
@@ -219,18 +207,11 @@ pub(super) fn findings(out: &mut dyn Write, findings: &[FindingRow]) -> io::Resu
 
 /// The last lines of each stream that said anything.
 pub(super) fn output(out: &mut dyn Write, outputs: &[OutputRow], lines: usize) -> io::Result<()> {
-    for stream in outputs
-        .iter()
-        .filter(|stream| !stream.text.trim().is_empty())
-    {
+    for stream in outputs.iter().filter(|stream| !stream.text.trim().is_empty()) {
         let text = clean(stream.text.trim_end());
         let all: Vec<_> = text.lines().collect();
         let shown = &all[all.len().saturating_sub(lines)..];
-        let more = if shown.len() < all.len() || stream.cut {
-            ", its end"
-        } else {
-            ""
-        };
+        let more = if shown.len() < all.len() || stream.cut { ", its end" } else { "" };
         writeln!(out, "  the app's {}{more}", stream.stream)?;
         for text in shown {
             writeln!(out, "    {DIM}|{DIM:#} {text}")?;

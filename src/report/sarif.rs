@@ -12,26 +12,10 @@ use crate::grade::{STAYED_PERMITTED, Whose};
 
 /// Rule ids, with their level and what they mean.
 const RULES: [(&str, &str, &str); 4] = [
-    (
-        "not_permitted",
-        "warning",
-        "A worker tried what it may not do, and was refused.",
-    ),
-    (
-        "stayed_permitted",
-        "error",
-        "A worker on a shared address did what it may not do.",
-    ),
-    (
-        "off_channel",
-        "error",
-        "A tool was called, and no channel saw the call.",
-    ),
-    (
-        "lane_disputed",
-        "error",
-        "Channel and spans name different workers for one call.",
-    ),
+    ("not_permitted", "warning", "A worker tried what it may not do, and was refused."),
+    ("stayed_permitted", "error", "A worker on a shared address did what it may not do."),
+    ("off_channel", "error", "A tool was called, and no channel saw the call."),
+    ("lane_disputed", "error", "Channel and spans name different workers for one call."),
 ];
 
 /// Collects results over trials; the same thing seen in many trials is one result.
@@ -59,13 +43,7 @@ impl Sarif {
             };
             let tool = action.attempt.tool.as_deref().unwrap_or("a tool");
             let who = worker.unwrap_or("somebody on the shared address");
-            self.push(
-                story,
-                base,
-                "not_permitted",
-                worker,
-                format!("{who} tried {tool}"),
-            );
+            self.push(story, base, "not_permitted", worker, format!("{who} tried {tool}"));
         }
         for row in story.open_goals() {
             if row.sub_goal == STAYED_PERMITTED && row.verdict == "failed" {
@@ -85,14 +63,9 @@ impl Sarif {
         if !self.seen.insert((rule.to_owned(), text.clone())) {
             return;
         }
-        let level = RULES
-            .iter()
-            .find(|(id, ..)| *id == rule)
-            .map_or("warning", |(_, level, _)| level);
+        let level = RULES.iter().find(|(id, ..)| *id == rule).map_or("warning", |(_, level, _)| level);
         let contract = story.trial.files.get(&story.trial.contract);
-        let line = contract
-            .zip(worker)
-            .map_or(1, |(text, worker)| declared_at(text, worker));
+        let line = contract.zip(worker).map_or(1, |(text, worker)| declared_at(text, worker));
         self.results.push(json!({
             "ruleId": rule,
             "level": level,
@@ -141,11 +114,7 @@ fn declared_at(contract: &str, worker: &str) -> usize {
 }
 
 /// What stands for itself in a URI's path.
-const PATH: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'/')
-    .remove(b'.')
-    .remove(b'-')
-    .remove(b'_');
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
 
 fn uri(path: &Path) -> String {
     utf8_percent_encode(&path.display().to_string(), PATH).to_string()

@@ -46,11 +46,7 @@ pub fn trial(out: &mut dyn Write, story: &Story, base: &Path) -> io::Result<()> 
         writeln!(out)?;
         findings(out, &story.evidence.findings)?;
     }
-    if story
-        .outputs
-        .iter()
-        .any(|stream| !stream.text.trim().is_empty())
-    {
+    if story.outputs.iter().any(|stream| !stream.text.trim().is_empty()) {
         writeln!(out)?;
         output(out, &story.outputs, TAIL)?;
     }
@@ -65,12 +61,7 @@ fn turns(out: &mut dyn Write, story: &Story) -> io::Result<()> {
     heading(out, "turns")?;
     for turn in &story.evidence.turns {
         let at = seconds(story.since_start(turn.at));
-        writeln!(
-            out,
-            "  {DIM}+{at}{DIM:#}  user {}: {}",
-            turn.row.n,
-            indented(&turn.row.text)
-        )?;
+        writeln!(out, "  {DIM}+{at}{DIM:#}  user {}: {}", turn.row.n, indented(&turn.row.text))?;
         let replies = story.evidence.replies.iter();
         for reply in replies.filter(|reply| reply.n == turn.row.n) {
             let cut = if reply.cut { " (cut)" } else { "" };
@@ -98,14 +89,8 @@ fn hand_offs(out: &mut dyn Write, events: &[EventRow]) -> io::Result<()> {
         .collect();
     let mut below: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
     for (at, event) in events.iter().enumerate() {
-        let parent = event
-            .parent_span_id
-            .as_deref()
-            .and_then(|span| spans.get(span).copied());
-        below
-            .entry(parent.filter(|parent| *parent != at))
-            .or_default()
-            .push(at);
+        let parent = event.parent_span_id.as_deref().and_then(|span| spans.get(span).copied());
+        below.entry(parent.filter(|parent| *parent != at)).or_default().push(at);
     }
     // Each event is told once: a ring of parents hangs below nothing, so what is left comes at the end.
     let mut told = vec![false; events.len()];
@@ -128,12 +113,7 @@ fn branch(
         if std::mem::replace(&mut told[at], true) {
             continue;
         }
-        writeln!(
-            out,
-            "  {}{}",
-            "  ".repeat(depth.min(20)),
-            event(&events[at])
-        )?;
+        writeln!(out, "  {}{}", "  ".repeat(depth.min(20)), event(&events[at]))?;
         let children = below.get(&Some(at)).into_iter().flatten().rev();
         stack.extend(children.map(|child| (*child, depth + 1)));
     }
@@ -148,11 +128,7 @@ fn event(event: &EventRow) -> String {
                 Value::Null => String::new(),
                 arguments => format!(" {}", line(&arguments.to_string(), 120)),
             };
-            format!(
-                "{} called {}{arguments}",
-                name(&event.agent),
-                name(&event.tool)
-            )
+            format!("{} called {}{arguments}", name(&event.agent), name(&event.tool))
         }
         kind => format!("{} {kind} to {}", name(&event.from), name(&event.to)),
     };
@@ -202,8 +178,7 @@ fn verdicts(out: &mut dyn Write, story: &Story, base: &Path) -> io::Result<()> {
     let Some(end) = &story.end else { return Ok(()) };
     let judged = std::iter::once(("task".to_owned(), &end.task));
     let workers = end.workers.iter();
-    for (who, judged) in judged.chain(workers.map(|(id, judged)| (format!("worker {id}"), judged)))
-    {
+    for (who, judged) in judged.chain(workers.map(|(id, judged)| (format!("worker {id}"), judged))) {
         let colour = style(&judged.verdict);
         write!(out, "  {who}: {colour}{}{colour:#}", judged.verdict)?;
         match &judged.reason {

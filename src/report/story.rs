@@ -129,8 +129,7 @@ impl Story {
     /// How many goals are unknown, those that never count aside.
     pub fn unknown_goals(&self) -> u64 {
         let rows = self.open_goals();
-        rows.filter(|row| row.verdict == "unknown" && row.gate != Gate::Report)
-            .count() as u64
+        rows.filter(|row| row.verdict == "unknown" && row.gate != Gate::Report).count() as u64
     }
 
     /// The scenario's file as seen from `base`, the contract's folder.
@@ -154,14 +153,11 @@ impl Story {
 
     /// The attempts that are this worker's, and those that may be: disputed ones are told with both.
     pub fn calls<'a>(&'a self, worker: &'a str) -> impl Iterator<Item = &'a Action> {
-        self.evidence
-            .actions
-            .iter()
-            .filter(move |a| match a.whose() {
-                Whose::Worker(whose) => whose == worker,
-                Whose::Disputed(channel, claimed) => channel == worker || claimed == worker,
-                Whose::Nobody => false,
-            })
+        self.evidence.actions.iter().filter(move |a| match a.whose() {
+            Whose::Worker(whose) => whose == worker,
+            Whose::Disputed(channel, claimed) => channel == worker || claimed == worker,
+            Whose::Nobody => false,
+        })
     }
 
     /// The attempts that nobody can be given.

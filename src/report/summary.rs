@@ -44,10 +44,7 @@ impl Summary {
     /// Writes the page.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "**{}**\n", self.totals)?;
-        writeln!(
-            out,
-            "| scenario | passed | failed | unknown | error | unknown goals |"
-        )?;
+        writeln!(out, "| scenario | passed | failed | unknown | error | unknown goals |")?;
         writeln!(out, "| --- | ---: | ---: | ---: | ---: | ---: |")?;
         for (scenario, totals) in &self.scenarios {
             writeln!(
@@ -65,11 +62,7 @@ impl Summary {
             write!(out, "\n{told}")?;
         }
         if self.untold > 0 {
-            writeln!(
-                out,
-                "\n… and {} more trials that did not pass.",
-                self.untold
-            )?;
+            writeln!(out, "\n… and {} more trials that did not pass.", self.untold)?;
         }
         Ok(())
     }
@@ -82,11 +75,7 @@ fn tell(story: &Story, base: &Path) -> String {
         escaped(story.id().as_str()),
     );
     if let Some(error) = story.error() {
-        text.push_str(&format!(
-            "- **{}** {}\n",
-            error.code,
-            cell(&line(&error.message, 400))
-        ));
+        text.push_str(&format!("- **{}** {}\n", error.code, cell(&line(&error.message, 400))));
     }
     for row in story.open_goals() {
         let (asked, seen) = asked_and_seen(row);
@@ -127,10 +116,7 @@ fn tell(story: &Story, base: &Path) -> String {
 fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escaped(text).chars() {
-        if matches!(
-            c,
-            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' | '@' | '!' | '~'
-        ) {
+        if matches!(c, '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' | '@' | '!' | '~') {
             out.push('\\');
         }
         out.push(if c == '\n' { ' ' } else { c });
@@ -139,7 +125,5 @@ fn cell(text: &str) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

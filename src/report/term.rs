@@ -14,12 +14,7 @@ const TAIL: usize = 12;
 pub fn trial(out: &mut dyn Write, story: &Story, base: &Path) -> io::Result<()> {
     let word = story.outcome().word();
     let colour = style(word);
-    write!(
-        out,
-        "{colour}{word}{colour:#}  {}  {}",
-        story.id(),
-        seconds(story.took())
-    )?;
+    write!(out, "{colour}{word}{colour:#}  {}  {}", story.id(), seconds(story.took()))?;
     if let Some(of) = &story.trial.retry_of {
         write!(out, "  (a retry of {of})")?;
     }
@@ -27,9 +22,7 @@ pub fn trial(out: &mut dyn Write, story: &Story, base: &Path) -> io::Result<()> 
         write!(out, "  (not sealed)")?;
     }
     if story.outcome() == Outcome::Passed {
-        let open = story
-            .open_goals()
-            .map(|row| format!("{} {}", row.sub_goal, verdict(row)));
+        let open = story.open_goals().map(|row| format!("{} {}", row.sub_goal, verdict(row)));
         let open = open.collect::<Vec<_>>().join(", ");
         return match open.as_str() {
             "" => writeln!(out),
@@ -59,9 +52,7 @@ fn concerned(story: &Story) -> Vec<&str> {
     let of_task = subjects.is_empty() || subjects.contains(&"task");
     let mut workers = story.workers();
     workers.retain(|worker| {
-        let own = subjects
-            .iter()
-            .any(|subject| subject.strip_prefix("worker:") == Some(worker));
+        let own = subjects.iter().any(|subject| subject.strip_prefix("worker:") == Some(worker));
         own || (of_task && story.calls(worker).next().is_some())
     });
     workers

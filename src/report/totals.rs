@@ -56,9 +56,7 @@ impl Totals {
     /// `start 1.20 s, turns 3.40 s, …`: summed over trials, so with many at once it is more than the clock shows.
     /// Empty where no record says.
     pub fn time(&self) -> String {
-        let named = PHASES
-            .iter()
-            .filter(|phase| self.phases.contains_key(**phase));
+        let named = PHASES.iter().filter(|phase| self.phases.contains_key(**phase));
         let other = self.phases.keys().map(String::as_str);
         let other = other.filter(|phase| !PHASES.contains(phase));
         let spent = named.copied().chain(other).map(|phase| {

@@ -60,18 +60,11 @@ impl Diagnostic {
             .line_start(line_start)
             .path(path)
             .annotation(AnnotationKind::Primary.span(start..end));
-        let mut group = level
-            .primary_title(&*self.what)
-            .id(self.code)
-            .element(snippet);
+        let mut group = level.primary_title(&*self.what).id(self.code).element(snippet);
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(&**help));
         }
-        let renderer = if styled {
-            Renderer::styled()
-        } else {
-            Renderer::plain()
-        };
+        let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group]).to_string()
     }
 
@@ -84,9 +77,7 @@ impl Diagnostic {
 /// Byte offset of a column counted in characters from 1; the end of the line where it is shorter.
 fn byte_of_column(line: &str, column: u32) -> usize {
     let skip = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
-    line.char_indices()
-        .nth(skip)
-        .map_or(line.len(), |(byte, _)| byte)
+    line.char_indices().nth(skip).map_or(line.len(), |(byte, _)| byte)
 }
 
 /// Bytes of the word, or quoted text, that `rest` starts with; at least one character where there is one.
@@ -96,13 +87,11 @@ fn word_length(rest: &str) -> usize {
         return 0;
     };
     let end = match first {
-        '"' | '\'' => chars
-            .find(|(_, c)| *c == first)
-            .map(|(i, c)| i + c.len_utf8()),
+        '"' | '\'' => chars.find(|(_, c)| *c == first).map(|(i, c)| i + c.len_utf8()),
         '{' | '[' | '|' | '>' => return 1,
-        _ => chars
-            .find(|(_, c)| matches!(c, ',' | '}' | ']' | ':' | '#') || c.is_whitespace())
-            .map(|(i, _)| i),
+        _ => {
+            chars.find(|(_, c)| matches!(c, ',' | '}' | ']' | ':' | '#') || c.is_whitespace()).map(|(i, _)| i)
+        }
     };
     end.unwrap_or(rest.len())
 }

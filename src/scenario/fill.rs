@@ -27,15 +27,13 @@ pub fn fill(text: &str, case: &Case) -> String {
 /// with its type. Keys are not filled.
 pub fn fill_value(value: &Value, case: &Case) -> Value {
     match value {
-        Value::String(text) => whole(text)
-            .and_then(|name| case.get(name))
-            .cloned()
-            .unwrap_or_else(|| fill(text, case).into()),
+        Value::String(text) => {
+            whole(text).and_then(|name| case.get(name)).cloned().unwrap_or_else(|| fill(text, case).into())
+        }
         Value::Array(items) => items.iter().map(|item| fill_value(item, case)).collect(),
-        Value::Object(entries) => entries
-            .iter()
-            .map(|(key, item)| (key.clone(), fill_value(item, case)))
-            .collect(),
+        Value::Object(entries) => {
+            entries.iter().map(|(key, item)| (key.clone(), fill_value(item, case))).collect()
+        }
         other => other.clone(),
     }
 }

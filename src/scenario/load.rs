@@ -70,23 +70,19 @@ fn walk(folder: &Path, depth: usize, found: &mut BTreeMap<PathBuf, PathBuf>) -> 
     if depth == 0 {
         return Ok(());
     }
-    let mut entries = fs::read_dir(folder)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<io::Result<Vec<_>>>()?;
+    let mut entries =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
     entries.sort();
     for path in entries {
-        let hidden = path
-            .file_name()
-            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         // A link that leads nowhere is nobody's scenario.
         let Ok(meta) = fs::metadata(&path) else {
             continue;
         };
         if meta.is_dir() && !hidden {
             // Where a link leads back to a folder on the way here, the depth ends it.
-            let looped = fs::canonicalize(&path).is_ok_and(|real| {
-                fs::canonicalize(folder).is_ok_and(|here| here.starts_with(&real))
-            });
+            let looped = fs::canonicalize(&path)
+                .is_ok_and(|real| fs::canonicalize(folder).is_ok_and(|here| here.starts_with(&real)));
             if !looped {
                 walk(&path, depth - 1, found)?;
             }
@@ -117,11 +113,8 @@ fn contract_of(scenario: &Path) -> Option<PathBuf> {
         return Some(beside);
     }
     let absolute = fs::canonicalize(scenario).ok()?;
-    let found = absolute
-        .ancestors()
-        .skip(2)
-        .map(|folder| folder.join(CONTRACT_FILE))
-        .find(|path| path.is_file())?;
+    let found =
+        absolute.ancestors().skip(2).map(|folder| folder.join(CONTRACT_FILE)).find(|path| path.is_file())?;
     // As the user would name it: from where they stand, if it is below.
     let relative = here.and_then(|here| found.strip_prefix(here).ok().map(Path::to_path_buf));
     Some(relative.unwrap_or(found))
@@ -143,10 +136,8 @@ impl Suites {
             return;
         };
         let real = fs::canonicalize(&contract_path).unwrap_or_else(|_| contract_path.clone());
-        let (contract, scenarios) = self
-            .by_contract
-            .entry(real)
-            .or_insert_with(|| (read_one(&contract_path, faults), Vec::new()));
+        let (contract, scenarios) =
+            self.by_contract.entry(real).or_insert_with(|| (read_one(&contract_path, faults), Vec::new()));
         let Some(contract) = contract else { return };
         let source = match source(&path) {
             Ok(source) => source,
@@ -156,11 +147,7 @@ impl Suites {
         faults.extend(diagnostics);
         let Some(scenario) = value else { return };
         if let Some(first) = self.names.get(&scenario.name) {
-            let what = format!(
-                "there is a scenario `{}` already: {}",
-                scenario.name,
-                first.display()
-            );
+            let what = format!("there is a scenario `{}` already: {}", scenario.name, first.display());
             let mut fault = whole_file(&path, "scenario.repeated", what);
             fault.text = scenario.source.text.clone();
             faults.push(fault);
@@ -182,16 +169,10 @@ impl Suites {
                 scenarios.sort_by(|a, b| a.name.cmp(&b.name));
                 let of_suite = |fault: &&Diagnostic| {
                     fault.file == contract.source.path
-                        || scenarios
-                            .iter()
-                            .any(|scenario| scenario.source.path == fault.file)
+                        || scenarios.iter().any(|scenario| scenario.source.path == fault.file)
                 };
                 let warnings = faults.iter().filter(of_suite).cloned().collect();
-                Some(Suite {
-                    contract,
-                    scenarios,
-                    warnings,
-                })
+                Some(Suite { contract, scenarios, warnings })
             })
             .collect())
     }
@@ -206,10 +187,7 @@ fn read_one(path: &Path, faults: &mut Vec<Diagnostic>) -> Option<Arc<Contract>> 
 
 fn source(path: &Path) -> Result<Source, Diagnostic> {
     match read_file(path) {
-        Ok(text) => Ok(Source {
-            path: path.to_path_buf(),
-            text: text.into(),
-        }),
+        Ok(text) => Ok(Source { path: path.to_path_buf(), text: text.into() }),
         Err(error) => Err(whole_file(path, "path.unreadable", error.to_string())),
     }
 }
@@ -222,10 +200,7 @@ fn read_file(path: &Path) -> io::Result<String> {
     }
     file.take(MAX_FILE + 1).read_to_string(&mut text)?;
     if u64::try_from(text.len()).is_ok_and(|length| length > MAX_FILE) {
-        return Err(io::Error::other(format!(
-            "larger than {} MB",
-            MAX_FILE >> 20
-        )));
+        return Err(io::Error::other(format!("larger than {} MB", MAX_FILE >> 20)));
     }
     Ok(text)
 }

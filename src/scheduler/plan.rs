@@ -60,10 +60,7 @@ pub fn plan(suites: &[Suite], selection: &Selection) -> Plan {
 
 /// Of the trial's name and the run's seed, so that adding a scenario changes no other's seed.
 fn seed(id: &TrialId, run: u64) -> u64 {
-    let digest = Sha256::new()
-        .chain_update(run.to_le_bytes())
-        .chain_update(id.as_str())
-        .finalize();
+    let digest = Sha256::new().chain_update(run.to_le_bytes()).chain_update(id.as_str()).finalize();
     let mut head = [0; 8];
     head.copy_from_slice(&digest[..8]);
     u64::from_le_bytes(head)

@@ -93,13 +93,7 @@ pub async fn run(
         land(joined, settings, progress, &mut all);
     }
     for (place, (suite, planned)) in waiting {
-        let done = Done {
-            place,
-            suite,
-            planned,
-            finished: None,
-            first: None,
-        };
+        let done = Done { place, suite, planned, finished: None, first: None };
         progress.ended(&done);
         all.push(done);
     }
@@ -131,13 +125,7 @@ async fn one(
 ) -> Done {
     let first = attempt(stage, &planned, interrupt).await;
     if !first.may_retry() || interrupt.is_cancelled() {
-        return Done {
-            place,
-            suite,
-            planned,
-            finished: Some(first),
-            first: None,
-        };
+        return Done { place, suite, planned, finished: Some(first), first: None };
     }
     let again = Planned {
         id: TrialId::new(&planned.scenario.name, planned.case, planned.number, true),
@@ -145,36 +133,21 @@ async fn one(
         ..planned
     };
     let second = attempt(stage, &again, interrupt).await;
-    Done {
-        place,
-        suite,
-        planned: again,
-        finished: Some(second),
-        first: Some(first),
-    }
+    Done { place, suite, planned: again, finished: Some(second), first: Some(first) }
 }
 
 async fn attempt(stage: &Stage, planned: &Planned, interrupt: &CancellationToken) -> Finished {
-    trial::run(stage, planned, interrupt)
-        .await
-        .unwrap_or_else(|error| Finished {
-            path: planned.path(&stage.out),
-            verdicts: Vec::new(),
-            end: EndRow {
-                task: Judged {
-                    verdict: "unknown".to_owned(),
-                    reason: None,
-                },
-                workers: BTreeMap::new(),
-                outcome: Outcome::Error,
-                error: Some(TrialError {
-                    code: "no_record".to_owned(),
-                    message: error.to_string(),
-                    line: None,
-                }),
-            },
-            sealed: None,
-            phases: Vec::new(),
-            attempts: 0,
-        })
+    trial::run(stage, planned, interrupt).await.unwrap_or_else(|error| Finished {
+        path: planned.path(&stage.out),
+        verdicts: Vec::new(),
+        end: EndRow {
+            task: Judged { verdict: "unknown".to_owned(), reason: None },
+            workers: BTreeMap::new(),
+            outcome: Outcome::Error,
+            error: Some(TrialError { code: "no_record".to_owned(), message: error.to_string(), line: None }),
+        },
+        sealed: None,
+        phases: Vec::new(),
+        attempts: 0,
+    })
 }

@@ -76,9 +76,7 @@ pub fn scenarios(all: &[Done]) -> Vec<ScenarioTally> {
     for done in all {
         let scenario = &done.planned.scenario;
         let key = (scenario.name.as_str(), done.planned.case);
-        let (_, tally) = cases
-            .entry(key)
-            .or_insert((scenario.repeat.pass, Tally::default()));
+        let (_, tally) = cases.entry(key).or_insert((scenario.repeat.pass, Tally::default()));
         tally.count(done.outcome());
     }
     let mut by_name: BTreeMap<&str, ScenarioTally> = BTreeMap::new();

@@ -50,8 +50,7 @@ fn spread(bytes: &[u8]) -> usize {
     for chunk in bytes.chunks(8) {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
-        mixed =
-            (mixed.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
+        mixed = (mixed.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
     (mixed >> 32) as usize
 }
@@ -70,13 +69,7 @@ pub(super) struct Allowance<'t> {
 
 impl<'t> Allowance<'t> {
     pub(super) fn new(texts: &'t mut Texts, attribute: usize) -> Self {
-        Self {
-            texts,
-            most: attribute,
-            left: attribute,
-            elements: 0,
-            cut: false,
-        }
+        Self { texts, most: attribute, left: attribute, elements: 0, cut: false }
     }
 
     /// Begins the next attribute, event name or other text of its own.
@@ -133,16 +126,9 @@ impl<'t> Allowance<'t> {
 ///
 /// About its size as protobuf for real spans, and never far below its size in memory for hostile ones.
 pub fn weight(span: &Span) -> u64 {
-    let events: usize = span
-        .events
-        .iter()
-        .map(|e| 32 + e.name.len() + attributes_weight(&e.attributes))
-        .sum();
-    let links: usize = span
-        .links
-        .iter()
-        .map(|l| 32 + attributes_weight(&l.attributes))
-        .sum();
+    let events: usize =
+        span.events.iter().map(|e| 32 + e.name.len() + attributes_weight(&e.attributes)).sum();
+    let links: usize = span.links.iter().map(|l| 32 + attributes_weight(&l.attributes)).sum();
     let texts = span.name.len() + span.status_message.len() + span.trace_state.len();
     (128 + texts + attributes_weight(&span.attributes) + events + links) as u64
 }

@@ -110,11 +110,7 @@ pub struct Decoder {
 impl Decoder {
     /// `attribute`: most bytes of one attribute or name; what is longer is cut and its span marked.
     pub fn new(attribute: usize, ids: Ids) -> Self {
-        Self {
-            texts: Texts::new(),
-            attribute,
-            ids,
-        }
+        Self { texts: Texts::new(), attribute, ids }
     }
 
     /// One `ExportTraceServiceRequest` (or `TracesData`) in protobuf.

@@ -155,9 +155,7 @@ impl<'r> SpanReader<'r> {
             self.form = Form::Ended;
             return Err(FileError::TooLarge(self.number));
         }
-        let read = (&mut self.from)
-            .take(length)
-            .read_to_end(&mut self.record)?;
+        let read = (&mut self.from).take(length).read_to_end(&mut self.record)?;
         if (read as u64) < length {
             self.form = Form::Ended;
             return Err(FileError::CutShort(self.number));
@@ -224,8 +222,7 @@ impl Form {
         let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
         match head {
             [] => Self::Ended,
-            _ if text.starts_with(b"{") || text.starts_with(b"[") => match text.iter().any(control)
-            {
+            _ if text.starts_with(b"{") || text.starts_with(b"[") => match text.iter().any(control) {
                 false => Self::Json,
                 true if head[0] == 0x0a => Self::Protobuf,
                 true => Self::Delimited,

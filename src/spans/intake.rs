@@ -78,12 +78,7 @@ pub struct Intake {
 impl Intake {
     pub(super) fn new(lane: Arc<Lane>, shared: Arc<Shared>, address: SocketAddr) -> Self {
         let foreign_before = shared.foreign.load(Ordering::Relaxed);
-        Self {
-            lane,
-            shared,
-            address,
-            foreign_before,
-        }
+        Self { lane, shared, address, foreign_before }
     }
 
     /// The variables that make a stock OpenTelemetry SDK send its spans here, soon and all of them.
@@ -102,10 +97,9 @@ impl Intake {
         let header = format!("{}={token}", super::receiver::CHANNEL_HEADER);
         let (endpoint, traces) = match protocol {
             Protocol::Grpc => (base.clone(), base),
-            Protocol::HttpProtobuf | Protocol::HttpJson => (
-                format!("{base}/{token}"),
-                format!("{base}/{token}/v1/traces"),
-            ),
+            Protocol::HttpProtobuf | Protocol::HttpJson => {
+                (format!("{base}/{token}"), format!("{base}/{token}/v1/traces"))
+            }
         };
         [
             ("OTEL_SDK_DISABLED", "false".to_owned()),
@@ -113,10 +107,7 @@ impl Intake {
             ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint),
             ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", traces),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", protocol.as_str().to_owned()),
-            (
-                "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
-                protocol.as_str().to_owned(),
-            ),
+            ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", protocol.as_str().to_owned()),
             ("OTEL_EXPORTER_OTLP_HEADERS", header.clone()),
             ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", header),
             // Python's gRPC exporter takes a plain connection only when told so.

@@ -14,13 +14,12 @@ use serde_json::Value;
 use super::bounds::Allowance;
 use super::json::hex;
 use super::{
-    AttrValue, Attributes, Batch, Decoder, Link, Malformed, Reject, Scope, Span, SpanEvent, SpanId,
-    Status, TraceId,
+    AttrValue, Attributes, Batch, Decoder, Link, Malformed, Reject, Scope, Span, SpanEvent, SpanId, Status,
+    TraceId,
 };
 
 pub(super) fn decode(decoder: &mut Decoder, text: &[u8]) -> Result<Batch, Malformed> {
-    let document: Value =
-        serde_json::from_slice(text).map_err(|why| Malformed::Json(why.to_string()))?;
+    let document: Value = serde_json::from_slice(text).map_err(|why| Malformed::Json(why.to_string()))?;
     let traces = document["data"].as_array().ok_or(Malformed::NoSpans)?;
     let mut batch = Batch::default();
     for trace in traces {
@@ -82,11 +81,7 @@ fn read(
             tags(&log["fields"], &mut allowance, &mut attributes);
             let name = attributes.text("event").unwrap_or_default().into();
             attributes.0.retain(|(key, _)| &**key != "event");
-            span.events.push(SpanEvent {
-                name,
-                at: nanos(&log["timestamp"])?,
-                attributes,
-            });
+            span.events.push(SpanEvent { name, at: nanos(&log["timestamp"])?, attributes });
         }
     }
     span.cut = allowance.cut;
@@ -109,10 +104,7 @@ fn id<const N: usize>(value: &Value) -> Result<[u8; N], Reject> {
 fn nanos(value: &Value) -> Result<u64, Reject> {
     match value {
         Value::Null => Ok(0),
-        value => value
-            .as_u64()
-            .map(|micros| micros.saturating_mul(1000))
-            .ok_or(Reject::BadTime),
+        value => value.as_u64().map(|micros| micros.saturating_mul(1000)).ok_or(Reject::BadTime),
     }
 }
 
@@ -150,10 +142,9 @@ fn tags(from: &Value, allowance: &mut Allowance<'_>, into: &mut Attributes) {
                 Ok(bytes) => AttrValue::Bytes(allowance.bytes(&bytes)),
                 Err(_) => AttrValue::Str(allowance.text(text.as_bytes())),
             },
-            (Some("int64"), Value::String(text)) => text.parse().map_or_else(
-                |_| AttrValue::Str(allowance.text(text.as_bytes())),
-                AttrValue::Int,
-            ),
+            (Some("int64"), Value::String(text)) => {
+                text.parse().map_or_else(|_| AttrValue::Str(allowance.text(text.as_bytes())), AttrValue::Int)
+            }
             (Some("float64"), Value::Number(number)) => {
                 number.as_f64().map_or(AttrValue::Empty, AttrValue::Double)
             }

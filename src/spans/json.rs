@@ -25,23 +25,12 @@ pub(super) use span::hex;
 use value::PairList;
 
 pub(super) fn decode(decoder: &mut Decoder, body: &[u8]) -> Result<Batch, Malformed> {
-    let mut request = Request {
-        decoder,
-        batch: Batch::default(),
-        refused: None,
-        known: false,
-    };
+    let mut request = Request { decoder, batch: Batch::default(), refused: None, known: false };
     let mut reader = serde_json::Deserializer::from_slice(body);
     let got = reader
         .deserialize_any(ObjectSeed(&mut request))
         .and_then(|got| reader.end().map(|()| got))
-        .map_err(|why| {
-            if why.is_eof() {
-                Malformed::JsonEnds
-            } else {
-                Malformed::Json(why.to_string())
-            }
-        })?;
+        .map_err(|why| if why.is_eof() { Malformed::JsonEnds } else { Malformed::Json(why.to_string()) })?;
     match request.refused {
         Some(refused) => Err(refused),
         None if got != Got::Taken => Err(Malformed::WrongType("the request")),
@@ -135,10 +124,7 @@ struct Resources<'r, 'd>(&'r mut Request<'d>);
 impl<'de> List<'de> for Resources<'_, '_> {
     fn element<A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
         let first = self.0.batch.spans.len();
-        let mut object = ResourceSpans {
-            request: self.0,
-            resource: Attributes::default(),
-        };
+        let mut object = ResourceSpans { request: self.0, resource: Attributes::default() };
         let got = list.next_element_seed(ObjectSeed(&mut object))?;
         // The resource may stand behind the spans it belongs to.
         let resource = Arc::new(object.resource);
@@ -185,10 +171,7 @@ struct Scopes<'r, 'd>(&'r mut Request<'d>);
 impl<'de> List<'de> for Scopes<'_, '_> {
     fn element<A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
         let first = self.0.batch.spans.len();
-        let mut object = ScopeSpans {
-            request: self.0,
-            scope: Scope::default(),
-        };
+        let mut object = ScopeSpans { request: self.0, scope: Scope::default() };
         let got = list.next_element_seed(ObjectSeed(&mut object))?;
         let scope = Arc::new(object.scope);
         for span in &mut self.0.batch.spans[first..] {
@@ -216,10 +199,7 @@ impl<'de> Object<'de> for ScopeSpans<'_, '_> {
             }
             "spans" => {
                 let none = (Arc::default(), Arc::default());
-                let mut spans = Spans {
-                    request: self.request,
-                    none,
-                };
+                let mut spans = Spans { request: self.request, none };
                 let got = map.next_value_seed(ListSeed(&mut spans))?;
                 self.request.expect(got, "spans");
             }
@@ -257,10 +237,7 @@ struct ScopeObject<'d> {
 
 impl<'d> ScopeObject<'d> {
     fn new(decoder: &'d mut Decoder) -> Self {
-        Self {
-            allowance: Allowance::new(&mut decoder.texts, decoder.attribute),
-            scope: Scope::default(),
-        }
+        Self { allowance: Allowance::new(&mut decoder.texts, decoder.attribute), scope: Scope::default() }
     }
 }
 

@@ -22,8 +22,8 @@ pub use model::*;
 pub use protobuf::to_protobuf;
 pub use receiver::Receiver;
 pub use written::{
-    attributes_to_json, resource_from_json, resource_to_json, scope_from_json, scope_to_json,
-    span_from_json, to_otlp_json,
+    attributes_to_json, resource_from_json, resource_to_json, scope_from_json, scope_to_json, span_from_json,
+    to_otlp_json,
 };
 
 #[cfg(test)]

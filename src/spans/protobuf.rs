@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::bounds::{Allowance, DEPTH};
 use super::{
-    AttrValue, Attributes, Batch, Decoder, Link, Malformed, Reject, Scope, Span, SpanEvent, SpanId,
-    Status, TraceId,
+    AttrValue, Attributes, Batch, Decoder, Link, Malformed, Reject, Scope, Span, SpanEvent, SpanId, Status,
+    TraceId,
 };
 
 pub use write::to_protobuf;
@@ -72,19 +72,14 @@ impl<'a> Fields<'a> {
     }
 
     fn take(&mut self, count: u64) -> Result<&'a [u8], Broken> {
-        let taken = usize::try_from(count)
-            .ok()
-            .and_then(|n| self.0.split_at_checked(n));
+        let taken = usize::try_from(count).ok().and_then(|n| self.0.split_at_checked(n));
         let (head, rest) = taken.ok_or(Broken("a field is longer than its message"))?;
         self.0 = rest;
         Ok(head)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
-        let (head, rest) = self
-            .0
-            .split_first_chunk()
-            .ok_or(Broken("a field is longer than its message"))?;
+        let (head, rest) = self.0.split_first_chunk().ok_or(Broken("a field is longer than its message"))?;
         self.0 = rest;
         Ok(*head)
     }
@@ -252,11 +247,7 @@ fn status(body: &[u8], allowance: &mut Allowance<'_>, span: &mut Span) -> Result
     Ok(())
 }
 
-fn event(
-    body: &[u8],
-    allowance: &mut Allowance<'_>,
-    events: &mut Vec<SpanEvent>,
-) -> Result<(), Broken> {
+fn event(body: &[u8], allowance: &mut Allowance<'_>, events: &mut Vec<SpanEvent>) -> Result<(), Broken> {
     if !allowance.element() {
         return Ok(());
     }
@@ -290,11 +281,7 @@ fn link(body: &[u8], allowance: &mut Allowance<'_>, links: &mut Vec<Link>) -> Re
     Ok(())
 }
 
-fn attribute(
-    body: &[u8],
-    allowance: &mut Allowance<'_>,
-    attributes: &mut Attributes,
-) -> Result<(), Broken> {
+fn attribute(body: &[u8], allowance: &mut Allowance<'_>, attributes: &mut Attributes) -> Result<(), Broken> {
     if allowance.element() {
         let pair = key_value(body, allowance, 0)?;
         attributes.0.push(pair);
@@ -323,17 +310,11 @@ fn key_value(
     } else {
         allowance.text(key)
     };
-    let value = value.map_or(Ok(AttrValue::Empty), |body| {
-        any_value(body, allowance, depth)
-    })?;
+    let value = value.map_or(Ok(AttrValue::Empty), |body| any_value(body, allowance, depth))?;
     Ok((key, value))
 }
 
-fn any_value(
-    body: &[u8],
-    allowance: &mut Allowance<'_>,
-    depth: usize,
-) -> Result<AttrValue, Broken> {
+fn any_value(body: &[u8], allowance: &mut Allowance<'_>, depth: usize) -> Result<AttrValue, Broken> {
     let mut found = AttrValue::Empty;
     for field in Fields(body) {
         found = match field? {

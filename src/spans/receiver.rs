@@ -66,12 +66,8 @@ impl Receiver {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        let accepting = accept(
-            listener,
-            Arc::clone(&receiver.shared),
-            receiver.stop.clone(),
-            receiver.tasks.clone(),
-        );
+        let accepting =
+            accept(listener, Arc::clone(&receiver.shared), receiver.stop.clone(), receiver.tasks.clone());
         receiver.tasks.spawn(accepting);
         Ok(receiver)
     }
@@ -174,12 +170,7 @@ impl Shared {
     }
 }
 
-async fn accept(
-    listener: TcpListener,
-    shared: Arc<Shared>,
-    stop: CancellationToken,
-    tasks: TaskTracker,
-) {
+async fn accept(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken, tasks: TaskTracker) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let accepted = async {

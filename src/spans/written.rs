@@ -9,9 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::{
-    AttrValue, Attributes, Decoder, Ids, Link, Reject, Scope, Span, SpanEvent, Status, json,
-};
+use super::{AttrValue, Attributes, Decoder, Ids, Link, Reject, Scope, Span, SpanEvent, Status, json};
 
 /// One OTLP/JSON `Span` object. Empty fields are left out.
 pub fn to_otlp_json(span: &Span) -> Value {
@@ -114,12 +112,7 @@ fn double(number: f64) -> Value {
     if number.is_nan() {
         "NaN".into()
     } else if number.is_infinite() {
-        if number > 0.0 {
-            "Infinity"
-        } else {
-            "-Infinity"
-        }
-        .into()
+        if number > 0.0 { "Infinity" } else { "-Infinity" }.into()
     } else {
         number.into()
     }
@@ -147,11 +140,7 @@ pub fn resource_to_json(resource: &Attributes) -> Value {
 }
 
 /// The inverse of [`to_otlp_json`]. What was written within the bounds comes back whole: none is applied again.
-pub fn span_from_json(
-    span: &Value,
-    scope: &Arc<Scope>,
-    resource: &Arc<Attributes>,
-) -> Result<Span, Reject> {
+pub fn span_from_json(span: &Value, scope: &Arc<Scope>, resource: &Arc<Attributes>) -> Result<Span, Reject> {
     json::decode_span(&mut unbounded(), span, scope, resource).unwrap_or(Err(Reject::Malformed))
 }
 

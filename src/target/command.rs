@@ -44,8 +44,8 @@ impl Spawn<'_> {
     pub(super) fn start(self) -> Result<(Child, Pid, Awaited), SpawnError> {
         let (name, rest) = self.argv.split_first().ok_or(SpawnError::Empty)?;
         let path = self.env.get(&OsString::from("PATH"));
-        let program = environment::program(name, self.cwd, path)
-            .ok_or_else(|| SpawnError::NoProgram(name.clone()))?;
+        let program =
+            environment::program(name, self.cwd, path).ok_or_else(|| SpawnError::NoProgram(name.clone()))?;
         let refused = |error| SpawnError::Refused(name.clone(), error);
         let child = Command::new(program)
             .arg0(name)
@@ -80,14 +80,8 @@ pub(super) async fn run(
 ) -> Result<Finished, SpawnError> {
     let (mut child, pid, awaited) = spawn.start()?;
     let group = Group(pid, awaited);
-    let stdout = child
-        .stdout
-        .take()
-        .map(|s| Drain::start("stdout", s, keep, filter(), None));
-    let stderr = child
-        .stderr
-        .take()
-        .map(|s| Drain::start("stderr", s, keep, filter(), None));
+    let stdout = child.stdout.take().map(|s| Drain::start("stdout", s, keep, filter(), None));
+    let stderr = child.stderr.take().map(|s| Drain::start("stderr", s, keep, filter(), None));
     let mut drains: Vec<Drain> = stdout.into_iter().chain(stderr).collect();
     let ended = tokio::time::timeout(within, child.wait()).await;
     let status = ended.ok().and_then(Result::ok);
@@ -106,10 +100,7 @@ pub(super) async fn run(
 }
 
 /// Kills the group when the future that ran the command is dropped before its end.
-struct Group(
-    Pid,
-    #[expect(dead_code, reason = "held, so that nobody else reaps it")] Awaited,
-);
+struct Group(Pid, #[expect(dead_code, reason = "held, so that nobody else reaps it")] Awaited);
 
 impl Drop for Group {
     fn drop(&mut self) {

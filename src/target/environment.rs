@@ -24,9 +24,8 @@ pub(super) fn clean(
     scenario: &BTreeMap<String, String>,
     harness: &[(String, String)],
 ) -> BTreeMap<OsString, OsString> {
-    let inherited = |name: &str| {
-        INHERITED.contains(&name) || name.starts_with("LC_") || app.env_pass.contains(name)
-    };
+    let inherited =
+        |name: &str| INHERITED.contains(&name) || name.starts_with("LC_") || app.env_pass.contains(name);
     let ours = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(inherited));
     let written = app.env.iter().chain(scenario);
     let filled = written.map(|(name, value)| (name.into(), fill.text(value).into()));
@@ -72,9 +71,7 @@ pub(super) fn program(program: &str, cwd: &Path, path: Option<&OsString>) -> Opt
     if program.contains('/') {
         return Some(cwd.join(program)).filter(|file| file.is_file());
     }
-    std::env::split_paths(path?)
-        .map(|folder| cwd.join(folder).join(program))
-        .find(|file| executable(file))
+    std::env::split_paths(path?).map(|folder| cwd.join(folder).join(program)).find(|file| executable(file))
 }
 
 fn executable(file: &Path) -> bool {

@@ -42,22 +42,14 @@ pub(super) struct Answer {
 }
 
 /// Sends `request` over `stream` and waits for the head of the answer.
-pub(super) async fn send(
-    stream: TcpStream,
-    request: Request<Full<Bytes>>,
-) -> hyper::Result<Answer> {
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+pub(super) async fn send(stream: TcpStream, request: Request<Full<Bytes>>) -> hyper::Result<Answer> {
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let connection = AbortOnDropHandle::new(tokio::spawn(async move {
         // Its error is the request's as well, and told there.
         let _ = connection.await;
     }));
     let (head, body) = Response::into_parts(sender.send_request(request).await?);
-    Ok(Answer {
-        head,
-        body,
-        _connection: connection,
-    })
+    Ok(Answer { head, body, _connection: connection })
 }
 
 impl Answer {
@@ -81,8 +73,5 @@ pub(super) fn request(method: http::Method, url: &Uri) -> http::request::Builder
     let path = url.path_and_query().map_or("/", |path| path.as_str());
     let host = url.authority().map_or("", |authority| authority.as_str());
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    Request::builder()
-        .method(method)
-        .uri(path)
-        .header(http::header::HOST, host)
+    Request::builder().method(method).uri(path).header(http::header::HOST, host)
 }

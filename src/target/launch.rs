@@ -92,10 +92,7 @@ impl Launch<'_> {
     /// Starts the app and waits until it is ready. Where a port turns out to be somebody else's, another is tried once.
     pub async fn start(&self) -> Result<Running, StartError> {
         match self.attempt().await {
-            Err(StartError {
-                why: NotStarted::PortTaken(_),
-                ..
-            }) => self.attempt().await,
+            Err(StartError { why: NotStarted::PortTaken(_), .. }) => self.attempt().await,
             other => other,
         }
     }
@@ -106,21 +103,15 @@ impl Launch<'_> {
         let number = port.number().to_string();
         let names = [("port", number.as_str()), ("trial", self.trial.as_str())];
         let fill = Fill(&names);
-        let (probe, within) = self
-            .probe(fill)
-            .map_err(|why| early(NotStarted::Address(why)))?;
-        let address = probe
-            .address()
-            .map_err(|why| early(NotStarted::Address(why)))?;
+        let (probe, within) = self.probe(fill).map_err(|why| early(NotStarted::Address(why)))?;
+        let address = probe.address().map_err(|why| early(NotStarted::Address(why)))?;
         if let Some(address) = &address {
             let answers = tokio::time::timeout(STRANGER_WITHIN, http::connect(address)).await;
             if matches!(answers, Ok(Ok(_))) {
                 return Err(early(NotStarted::PortTaken(address.1)));
             }
         }
-        let mut running = self
-            .spawn(port, fill)
-            .map_err(|error| early(error.into()))?;
+        let mut running = self.spawn(port, fill).map_err(|error| early(error.into()))?;
         let mut why = String::new();
         let ready = tokio::select! {
             biased;
@@ -132,10 +123,7 @@ impl Launch<'_> {
         };
         match ready {
             Ok(()) => Ok(running),
-            Err(why) => Err(StartError {
-                why,
-                stopped: Some(Box::new(running.stop().await)),
-            }),
+            Err(why) => Err(StartError { why, stopped: Some(Box::new(running.stop().await)) }),
         }
     }
 
@@ -171,20 +159,8 @@ impl Launch<'_> {
         let talks = matches!(self.app.talk, Talk::Stdio);
         let stdin = if talks { Stdio::piped() } else { Stdio::null() };
         let argv = fill.all(&self.app.start);
-        let started = Spawn {
-            argv: &argv,
-            cwd: &self.app.cwd,
-            env: &env,
-            stdin,
-        }
-        .start()?;
-        Ok(Running::new(
-            self,
-            started,
-            port,
-            format!("{MARK}={mark}"),
-            env,
-        ))
+        let started = Spawn { argv: &argv, cwd: &self.app.cwd, env: &env, stdin }.start()?;
+        Ok(Running::new(self, started, port, format!("{MARK}={mark}"), env))
     }
 
     /// An app that dies because its port went to somebody else in the meantime did not fail: it had no chance.

@@ -30,8 +30,7 @@ pub struct Output {
 /// Output under an error's first line, each stream that said anything.
 pub(super) fn shown(output: &[Output]) -> String {
     let said = output.iter().filter(|one| !one.text.trim().is_empty());
-    said.map(|one| format!("\n{}:\n{}", one.stream, one.text.trim_end()))
-        .collect()
+    said.map(|one| format!("\n{}:\n{}", one.stream, one.text.trim_end())).collect()
 }
 
 /// Sees a stream's bytes before the filter does.
@@ -67,11 +66,7 @@ impl Drain {
     /// The tail so far.
     pub(super) fn output(&self) -> Output {
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        Output {
-            stream: self.stream,
-            text: tail.text(),
-            cut: tail.cut,
-        }
+        Output { stream: self.stream, text: tail.text(), cut: tail.cut }
     }
 }
 
@@ -88,9 +83,7 @@ async fn read(
             tap(&buffer[..count]);
         }
         let kept = filter(&buffer[..count]);
-        tail.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(&kept);
+        tail.lock().unwrap_or_else(PoisonError::into_inner).push(&kept);
         if count == 0 {
             return;
         }
@@ -107,11 +100,7 @@ struct Tail {
 impl Tail {
     fn new(limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Self {
-            bytes: VecDeque::new(),
-            limit,
-            cut: false,
-        }
+        Self { bytes: VecDeque::new(), limit, cut: false }
     }
 
     fn push(&mut self, bytes: &[u8]) {

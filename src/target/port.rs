@@ -125,14 +125,8 @@ fn answer(mut bytes: &[u8]) -> io::Result<Option<Vec<u32>>> {
             ERROR => return Err(io::ErrorKind::Unsupported.into()),
             _ => {}
         }
-        let inode = bytes
-            .get(INODE..INODE + 4)
-            .and_then(|four| four.try_into().ok());
-        inodes.push(
-            inode
-                .map(u32::from_ne_bytes)
-                .ok_or(io::ErrorKind::InvalidData)?,
-        );
+        let inode = bytes.get(INODE..INODE + 4).and_then(|four| four.try_into().ok());
+        inodes.push(inode.map(u32::from_ne_bytes).ok_or(io::ErrorKind::InvalidData)?);
         let next = length.next_multiple_of(4).max(HEADER);
         bytes = bytes.get(next..).unwrap_or_default();
     }
@@ -157,16 +151,11 @@ mod tests {
                 continue;
             };
             assert!(!is_strangers(port.number(), &me), "{address}");
-            let mut child = std::process::Command::new("cat")
-                .stdin(std::process::Stdio::piped())
-                .spawn()
-                .expect("cat");
+            let mut child =
+                std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().expect("cat");
             let other = [Pid::from_child(&child)];
             assert!(is_strangers(port.number(), &other), "{address}");
-            assert!(
-                !is_strangers(port.number(), &[other[0], me[0]]),
-                "{address}"
-            );
+            assert!(!is_strangers(port.number(), &[other[0], me[0]]), "{address}");
             drop(child.stdin.take());
             child.wait().expect("cat ends");
         }

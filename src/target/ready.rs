@@ -79,10 +79,7 @@ impl Probe {
 async fn nap(wait: Duration) -> io::Result<()> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
     let it_value = Timespec::try_from(wait).map_err(|_| io::ErrorKind::InvalidInput)?;
-    let once = Itimerspec {
-        it_interval: Timespec::default(),
-        it_value,
-    };
+    let once = Itimerspec { it_interval: Timespec::default(), it_value };
     timerfd_settime(&timer, TimerfdTimerFlags::empty(), &once)?;
     AsyncFd::new(timer)?.readable().await?.retain_ready();
     Ok(())

@@ -121,11 +121,7 @@ impl Running {
     ) -> Self {
         let (app, limits) = (launch.app, launch.limits);
         let (keep, filter) = (limits.output, launch.filter);
-        let mut tree = Tree {
-            root,
-            mark,
-            pipes: Vec::new(),
-        };
+        let mut tree = Tree { root, mark, pipes: Vec::new() };
         let mut drains = Vec::new();
         let mut pipes = None;
         if let Some(stdout) = child.stdout.take() {
@@ -193,14 +189,7 @@ impl Running {
         let within = self.limits.turn.min(until.since(now));
         let port = self.port.number().to_string();
         let (port, trial) = (port.as_str(), self.trial.as_str());
-        let question = Question {
-            n,
-            text,
-            history,
-            port,
-            trial,
-            limit: self.limits.body,
-        };
+        let question = Question { n, text, history, port, trial, limit: self.limits.body };
         let asked = tokio::select! {
             biased;
             asked = talk::ask(&self.talk, &question, self.pipes.as_mut()) => asked,
@@ -214,12 +203,10 @@ impl Running {
         match asked {
             Ok(reply) => Ok(reply),
             Err(Trouble::Bad(why)) => Err(TurnTrouble::BadReply { why }),
-            Err(Trouble::Broken(why)) => {
-                match tokio::time::timeout(EXIT_FOLLOWS, self.exited()).await {
-                    Ok(exit) => Err(TurnTrouble::Exited(exit)),
-                    Err(_) => Err(TurnTrouble::BadReply { why }),
-                }
-            }
+            Err(Trouble::Broken(why)) => match tokio::time::timeout(EXIT_FOLLOWS, self.exited()).await {
+                Ok(exit) => Err(TurnTrouble::Exited(exit)),
+                Err(_) => Err(TurnTrouble::BadReply { why }),
+            },
         }
     }
 
@@ -277,18 +264,10 @@ impl Running {
         let port = self.port.number().to_string();
         let names = [("port", port.as_str()), ("trial", self.trial.as_str())];
         let argv = Fill(&names).all(argv);
-        let spawn = Spawn {
-            argv: &argv,
-            cwd: &self.cwd,
-            env: &self.env,
-            stdin: Stdio::null(),
-        };
+        let spawn = Spawn { argv: &argv, cwd: &self.cwd, env: &self.env, stdin: Stdio::null() };
         let run = command::run(spawn, STOP_RUN_WITHIN, self.limits.output, &self.filter).await;
         match run.map_err(|error| error.to_string())? {
-            Finished {
-                status: Some(status),
-                ..
-            } if status.success() => Ok(()),
+            Finished { status: Some(status), .. } if status.success() => Ok(()),
             Finished { status, output } => {
                 let how = status.map_or("took too long".into(), |s| Exit::from(s).to_string());
                 Err(format!("`{}` {how}{}", argv.join(" "), shown(&output)))
@@ -310,10 +289,7 @@ impl Running {
         let clean = |Process { pid, command }| {
             let mut filter = (self.filter)();
             let kept = [filter(command.as_bytes()), filter(b"")].concat();
-            Process {
-                pid,
-                command: String::from_utf8_lossy(&kept).into_owned(),
-            }
+            Process { pid, command: String::from_utf8_lossy(&kept).into_owned() }
         };
         processes.into_iter().map(clean).collect()
     }

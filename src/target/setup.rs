@@ -28,24 +28,12 @@ pub struct SetupError {
 /// Runs every `setup` command in order, in the app's folder with the app's `env`; the first that fails ends it.
 pub async fn setup(contract: &Contract, filter: &Filters) -> Result<(), SetupError> {
     let app = &contract.app;
-    let written = app
-        .env
-        .iter()
-        .map(|(name, value)| (name.into(), value.into()));
+    let written = app.env.iter().map(|(name, value)| (name.into(), value.into()));
     let env = std::env::vars_os().chain(written).collect();
     for argv in &app.setup {
-        let failed = |why: String, output| SetupError {
-            command: argv.join(" "),
-            why,
-            output,
-        };
+        let failed = |why: String, output| SetupError { command: argv.join(" "), why, output };
         let stdin = std::process::Stdio::null();
-        let spawn = Spawn {
-            argv,
-            cwd: &app.cwd,
-            env: &env,
-            stdin,
-        };
+        let spawn = Spawn { argv, cwd: &app.cwd, env: &env, stdin };
         let finished = command::run(spawn, WITHIN, contract.limits.output, filter)
             .await
             .map_err(|error: SpawnError| failed(error.to_string(), Vec::new()))?;
@@ -55,10 +43,7 @@ pub async fn setup(contract: &Contract, filter: &Filters) -> Result<(), SetupErr
                 return Err(failed(Exit::from(status).to_string(), finished.output));
             }
             None => {
-                return Err(failed(
-                    format!("took longer than {WITHIN:?}"),
-                    finished.output,
-                ));
+                return Err(failed(format!("took longer than {WITHIN:?}"), finished.output));
             }
         }
     }

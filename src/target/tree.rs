@@ -131,17 +131,12 @@ impl Tree {
         let proc = format!("/proc/{}", pid.as_raw_nonzero());
         let marked = || {
             let environ = read(format!("{proc}/environ")).unwrap_or_default();
-            environ
-                .split(|b| *b == 0)
-                .any(|entry| entry == self.mark.as_bytes())
+            environ.split(|b| *b == 0).any(|entry| entry == self.mark.as_bytes())
         };
         let holds = || {
             (0..3).any(|fd| {
-                fs::read_link(format!("{proc}/fd/{fd}")).is_ok_and(|to| {
-                    self.pipes
-                        .iter()
-                        .any(|pipe| to.as_os_str() == pipe.as_str())
-                })
+                fs::read_link(format!("{proc}/fd/{fd}"))
+                    .is_ok_and(|to| self.pipes.iter().any(|pipe| to.as_os_str() == pipe.as_str()))
             })
         };
         stat.group == self.root.as_raw_nonzero().get() || marked() || holds()
@@ -169,11 +164,7 @@ impl Tree {
     fn group(&self) -> Vec<Held> {
         let group = self.root.as_raw_nonzero().get();
         let ours = |pid: &Pid| Stat::read(*pid).is_some_and(|stat| stat.group == group);
-        self.members()
-            .into_iter()
-            .filter(ours)
-            .filter_map(Held::new)
-            .collect()
+        self.members().into_iter().filter(ours).filter_map(Held::new).collect()
     }
 
     /// Kills every member, looks again for what was forked meanwhile, and waits until all are gone.
@@ -185,9 +176,7 @@ impl Tree {
                 break;
             }
             for one in &held {
-                killed
-                    .entry(one.pid)
-                    .or_insert_with(|| Process::read(one.pid));
+                killed.entry(one.pid).or_insert_with(|| Process::read(one.pid));
                 let _ = pidfd_send_signal(&one.fd, Signal::KILL);
             }
             let gone = join_all(held.into_iter().map(Held::gone));
@@ -265,10 +254,7 @@ impl Process {
         }
         command.truncate(COMMAND);
         let command = String::from_utf8_lossy(&command).replace('\0', " ");
-        Self {
-            pid,
-            command: command.trim().to_owned(),
-        }
+        Self { pid, command: command.trim().to_owned() }
     }
 }
 
@@ -288,11 +274,7 @@ impl Stat {
         let state = fields.next()?;
         let group = fields.nth(1)?.parse().ok()?;
         let session = fields.next()?.parse().ok()?;
-        Some(Self {
-            dead: matches!(state, "Z" | "X"),
-            group,
-            session,
-        })
+        Some(Self { dead: matches!(state, "Z" | "X"), group, session })
     }
 }
 
@@ -321,9 +303,7 @@ fn children(process: &str) -> Vec<Pid> {
     for thread in threads.flatten() {
         let text = read(thread.path().join("children")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        let pids = text
-            .split_ascii_whitespace()
-            .filter_map(|pid| pid.parse().ok());
+        let pids = text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
         found.extend(pids.filter_map(Pid::from_raw));
     }
     found

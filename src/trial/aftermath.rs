@@ -1,9 +1,7 @@
 //! When the app is gone: everything that was seen and is not on record yet goes there.
 
 use crate::events;
-use crate::journal::{
-    EventRow, FindingRow, Journal, JournalError, OutputRow, RowKind, SpanRow, TrialError,
-};
+use crate::journal::{EventRow, FindingRow, Journal, JournalError, OutputRow, RowKind, SpanRow, TrialError};
 use crate::spans::{Received, Span, resource_to_json, scope_to_json, to_otlp_json};
 use crate::target::{Process, Stopped};
 use crate::world::{World, WorldError};
@@ -38,11 +36,7 @@ impl Aftermath<'_> {
     }
 
     fn found(&self, code: &str, detail: String) -> Result<(), JournalError> {
-        self.put(&FindingRow {
-            code: code.to_owned(),
-            worker: None,
-            detail,
-        })
+        self.put(&FindingRow { code: code.to_owned(), worker: None, detail })
     }
 
     fn findings(&self) -> Result<(), JournalError> {
@@ -50,17 +44,11 @@ impl Aftermath<'_> {
         for process in &stopped.outlived {
             self.found(
                 "app_outlived",
-                format!(
-                    "{} outlived the app or left its group, and was killed",
-                    named(process)
-                ),
+                format!("{} outlived the app or left its group, and was killed", named(process)),
             )?;
         }
         for process in &stopped.left {
-            self.found(
-                "app_left_running",
-                format!("{} could not be ended", named(process)),
-            )?;
+            self.found("app_left_running", format!("{} could not be ended", named(process)))?;
         }
         if !stopped.gone() && stopped.left.is_empty() {
             self.found(
@@ -69,10 +57,7 @@ impl Aftermath<'_> {
             )?;
         }
         if stopped.killed {
-            self.found(
-                "app_killed",
-                "the app ignored its stop signal and was killed".to_owned(),
-            )?;
+            self.found("app_killed", "the app ignored its stop signal and was killed".to_owned())?;
         }
         if let Some(trouble) = &stopped.trouble {
             self.found("stop_failed", trouble.clone())?;
@@ -86,19 +71,13 @@ impl Aftermath<'_> {
             self.found("record_incomplete", detail)?;
         }
         if !self.quiet {
-            self.found(
-                "record_incomplete",
-                "the app's telemetry never fell quiet".to_owned(),
-            )?;
+            self.found("record_incomplete", "the app's telemetry never fell quiet".to_owned())?;
         }
         for (reason, count) in &received.rejected {
             self.found("spans_rejected", format!("{count}: {reason}"))?;
         }
         if received.foreign_spans > 0 {
-            let detail = format!(
-                "{} spans came under no token or a dead one",
-                received.foreign_spans
-            );
+            let detail = format!("{} spans came under no token or a dead one", received.foreign_spans);
             self.found("foreign_spans", detail)?;
         }
         if let Some(error) = self.journal.trouble() {
@@ -131,9 +110,7 @@ fn named(process: &Process) -> String {
 fn spans(journal: &Journal, spans: &[Span]) -> Result<(), JournalError> {
     let mut resources = Vec::new();
     for span in spans {
-        let known = resources
-            .iter()
-            .position(|resource| *resource == &span.resource);
+        let known = resources.iter().position(|resource| *resource == &span.resource);
         let resource = known.map_or_else(
             || {
                 resources.push(&span.resource);
@@ -141,22 +118,14 @@ fn spans(journal: &Journal, spans: &[Span]) -> Result<(), JournalError> {
             },
             serde_json::Value::from,
         );
-        journal.append(&SpanRow {
-            span: to_otlp_json(span),
-            scope: scope_to_json(&span.scope),
-            resource,
-        })?;
+        journal.append(&SpanRow { span: to_otlp_json(span), scope: scope_to_json(&span.scope), resource })?;
     }
     Ok(())
 }
 
 /// The tails of the app's output. Best effort: it is for people, and nothing is concluded from it.
 pub(super) fn outputs(journal: &Journal, stopped: &Stopped) {
-    for output in stopped
-        .output
-        .iter()
-        .filter(|output| !output.text.is_empty())
-    {
+    for output in stopped.output.iter().filter(|output| !output.text.is_empty()) {
         let _ = journal.append(&OutputRow {
             stream: output.stream.to_owned(),
             text: output.text.clone(),

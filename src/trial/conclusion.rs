@@ -33,20 +33,13 @@ pub(super) struct Phases {
 
 impl Phases {
     pub(super) fn new(clock: Clock) -> Self {
-        Self {
-            clock,
-            since: clock.now(),
-            done: Vec::new(),
-        }
+        Self { clock, since: clock.now(), done: Vec::new() }
     }
 
     /// Ends the phase that began when the last one ended.
     pub(super) fn end(&mut self, name: &'static str) {
         let now = self.clock.now();
-        self.done.push(Phase {
-            name,
-            took: now.since(self.since),
-        });
+        self.done.push(Phase { name, took: now.since(self.since) });
         self.since = now;
     }
 }
@@ -74,9 +67,7 @@ impl Finished {
         let code = self.end.error.as_ref().map(|error| error.code.as_str());
         matches!(
             code,
-            Some(
-                "not_ready" | "port_taken" | "world_failed" | "log_unavailable" | "upstream_failed"
-            )
+            Some("not_ready" | "port_taken" | "world_failed" | "log_unavailable" | "upstream_failed")
         )
     }
 }
@@ -107,23 +98,12 @@ pub(super) async fn conclude(
         Err(error) => Err(error),
         Ok(()) => gather(stage, planned, &opening).await.map_err(unread),
     };
-    let evidence = evidence.unwrap_or_else(|error| Evidence {
-        error: Some(error),
-        ..Evidence::default()
-    });
-    let grades = grade::grade(
-        &stage.contract,
-        &planned.scenario,
-        planned.values(),
-        &evidence,
-    );
+    let evidence = evidence.unwrap_or_else(|error| Evidence { error: Some(error), ..Evidence::default() });
+    let grades = grade::grade(&stage.contract, &planned.scenario, planned.values(), &evidence);
     phases.end("grade");
     for phase in &phases.done {
         let micros = u64::try_from(phase.took.as_micros()).unwrap_or(u64::MAX);
-        let row = PhaseRow {
-            phase: phase.name.to_owned(),
-            micros,
-        };
+        let row = PhaseRow { phase: phase.name.to_owned(), micros };
         // Of no consequence: a record too full for these still says so itself.
         let _ = journal.append(&row);
     }
@@ -137,11 +117,8 @@ pub(super) async fn conclude(
     phases.end("seal");
     let sealed = sealed.unwrap_or_else(|error| {
         end.outcome = Outcome::Error;
-        end.error = Some(TrialError {
-            code: "not_sealed".to_owned(),
-            message: error.to_string(),
-            line: None,
-        });
+        end.error =
+            Some(TrialError { code: "not_sealed".to_owned(), message: error.to_string(), line: None });
         None
     });
     Finished {
@@ -170,13 +147,8 @@ async fn gather(stage: &Stage, planned: &Planned, opening: &Opening) -> Result<E
     for change in lane_changes(stage, &evidence) {
         let _ = journal.append(&change);
     }
-    let answers = grade::ask(
-        &planned.scenario,
-        planned.values(),
-        &evidence,
-        &script_env(stage, planned),
-    )
-    .await;
+    let answers =
+        grade::ask(&planned.scenario, planned.values(), &evidence, &script_env(stage, planned)).await;
     for answer in answers {
         let _ = journal.append(&answer);
         evidence.answers.push(answer);
@@ -187,10 +159,7 @@ async fn gather(stage: &Stage, planned: &Planned, opening: &Opening) -> Result<E
 /// The app's environment without its secrets.
 fn script_env(stage: &Stage, planned: &Planned) -> BTreeMap<String, String> {
     let app = &stage.contract.app;
-    let passed = app
-        .env_pass
-        .iter()
-        .filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+    let passed = app.env_pass.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
     let path = std::env::var("PATH").map(|path| ("PATH".to_owned(), path));
     let mut env: BTreeMap<_, _> = path.into_iter().chain(passed).collect();
     env.extend(app.env.clone());
@@ -201,9 +170,7 @@ fn script_env(stage: &Stage, planned: &Planned) -> BTreeMap<String, String> {
 
 fn read_back(path: &Path) -> Result<Evidence, Unread> {
     let rows: Vec<Row> = record::read(path)?.collect::<Result<_, _>>()?;
-    let rows = rows
-        .iter()
-        .map(|row| (row.seq, row.at, row.kind.as_str(), &row.body));
+    let rows = rows.iter().map(|row| (row.seq, row.at, row.kind.as_str(), &row.body));
     Ok(Evidence::from_rows(rows)?)
 }
 
@@ -211,11 +178,7 @@ fn read_back(path: &Path) -> Result<Evidence, Unread> {
 fn lane_changes(stage: &Stage, evidence: &Evidence) -> Vec<LaneChangeRow> {
     let mut by_worker: BTreeMap<&str, LaneChangeRow> = BTreeMap::new();
     for worker in &stage.contract.workers {
-        let row = LaneChangeRow {
-            worker: worker.id.to_string(),
-            attempts: 0,
-            refusals: Vec::new(),
-        };
+        let row = LaneChangeRow { worker: worker.id.to_string(), attempts: 0, refusals: Vec::new() };
         by_worker.insert(worker.id.as_str(), row);
     }
     for action in &evidence.actions {
@@ -228,13 +191,8 @@ fn lane_changes(stage: &Stage, evidence: &Evidence) -> Vec<LaneChangeRow> {
         row.attempts += 1;
         if let Some(code) = action.refusal() {
             let (tool, reason) = (&action.attempt.tool, &action.attempt.reason);
-            row.refusals.push(
-                json!({ "attempt": action.seq, "tool": tool, "code": code, "reason": reason }),
-            );
+            row.refusals.push(json!({ "attempt": action.seq, "tool": tool, "code": code, "reason": reason }));
         }
     }
-    by_worker
-        .into_values()
-        .filter(|row| row.attempts > 0)
-        .collect()
+    by_worker.into_values().filter(|row| row.attempts > 0).collect()
 }

@@ -92,10 +92,8 @@ impl Opening {
     pub(super) fn new(stage: &Stage, planned: &Planned) -> Result<Self, OpenError> {
         let path = planned.path(&stage.out);
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| OpenError::Folder {
-                path: folder.to_owned(),
-                error,
-            })?;
+            std::fs::create_dir_all(folder)
+                .map_err(|error| OpenError::Folder { path: folder.to_owned(), error })?;
         }
         let (tokens, spans) = (Tokens::new(&stage.contract)?, Token::random()?);
         let secret = tokens.all().chain([&spans]).map(Token::expose);
@@ -105,10 +103,7 @@ impl Opening {
         let begun = Journal::create(&path, stage.clock, limit, redactor)
             .and_then(|journal| journal.append(&first_row(stage, planned)).map(|_| journal));
         Ok(Self {
-            journal: begun.map_err(|error| OpenError::Record {
-                path: path.clone(),
-                error,
-            })?,
+            journal: begun.map_err(|error| OpenError::Record { path: path.clone(), error })?,
             path,
             tokens,
             spans,
@@ -117,19 +112,13 @@ impl Opening {
 
     /// The world of this trial, seeded.
     pub(super) fn world(&self, stage: &Stage, planned: &Planned) -> Result<Arc<World>, TrialError> {
-        let world = stage
-            .frozen
-            .open(&planned.scenario.seed, planned.values(), planned.seed);
+        let world = stage.frozen.open(&planned.scenario.seed, planned.values(), planned.seed);
         world.map(Arc::new).map_err(|error| {
             let (code, line) = match &error {
                 WorldError::Seed { pos, .. } => ("seed_failed", Some(pos.line)),
                 WorldError::Failed(_) => ("world_failed", None),
             };
-            TrialError {
-                code: code.to_owned(),
-                message: error.to_string(),
-                line,
-            }
+            TrialError { code: code.to_owned(), message: error.to_string(), line }
         })
     }
 
@@ -179,9 +168,7 @@ pub(super) fn filters(redactor: Arc<Redactor>) -> Filters {
     Arc::new(move || {
         let mut stream = Some(StreamRedactor::new(Arc::clone(&redactor)));
         Box::new(move |piece: &[u8]| match (piece.is_empty(), &mut stream) {
-            (true, stream) => stream
-                .take()
-                .map_or(Vec::new(), |s| s.finish().into_bytes()),
+            (true, stream) => stream.take().map_or(Vec::new(), |s| s.finish().into_bytes()),
             (false, Some(stream)) => stream.push(piece).into_bytes(),
             (false, None) => Vec::new(),
         })

@@ -101,12 +101,7 @@ impl Stage {
 fn secrets(app: &App) -> Vec<String> {
     app.secrets
         .iter()
-        .filter_map(|name| {
-            app.env
-                .get(name)
-                .cloned()
-                .or_else(|| std::env::var(name).ok())
-        })
+        .filter_map(|name| app.env.get(name).cloned().or_else(|| std::env::var(name).ok()))
         .filter(|value| !value.is_empty())
         .collect()
 }

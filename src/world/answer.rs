@@ -26,10 +26,7 @@ pub(super) struct Crash {
 
 impl Crash {
     pub fn new(link: &Link, sql: &Sql, error: &rusqlite::Error) -> Self {
-        Self {
-            pos: sql.pos,
-            what: link.guard.explain(error),
-        }
+        Self { pos: sql.pos, what: link.guard.explain(error) }
     }
 }
 
@@ -37,11 +34,7 @@ impl Crash {
 pub(super) const MAX_ROWS: usize = 10_000;
 
 /// Whether the statement gives a row.
-pub(super) fn exists(
-    link: &Link,
-    sql: &Sql,
-    value: &impl Fn(&str) -> Option<Cell>,
-) -> Result<bool, Crash> {
+pub(super) fn exists(link: &Link, sql: &Sql, value: &impl Fn(&str) -> Option<Cell>) -> Result<bool, Crash> {
     link.guard.begin();
     let found = link.guard.under(Policy::Tool, || {
         let mut stmt = link.conn.prepare_cached(&sql.text)?;
@@ -75,14 +68,10 @@ pub(super) fn rows(
             }
             kept.push(object(row, &columns, &mut size).map_err(|e| crash(&e))?);
             if kept.len() > MAX_ROWS {
-                return Err(over(format!(
-                    "more than {MAX_ROWS} rows in one answer: add a LIMIT"
-                )));
+                return Err(over(format!("more than {MAX_ROWS} rows in one answer: add a LIMIT")));
             }
             if size > bytes {
-                return Err(over(format!(
-                    "more than {bytes} bytes in one answer: add a LIMIT"
-                )));
+                return Err(over(format!("more than {bytes} bytes in one answer: add a LIMIT")));
             }
             if only_first && !to_the_end {
                 break;
@@ -112,21 +101,12 @@ pub(super) fn columns(stmt: &Statement<'_>) -> Vec<Column> {
         _ => Shape::Plain,
     };
     stmt.columns()
-        .map(|column| {
-            match column
-                .name()
-                .split_once(": ")
-                .map(|(name, word)| (name, shape(word)))
-            {
-                Some((name, shape @ (Shape::Json | Shape::Boolean))) => Column {
-                    name: name.to_owned(),
-                    shape,
-                },
-                _ => Column {
-                    name: column.name().to_owned(),
-                    shape: column.decl_type().map_or(Shape::Plain, shape),
-                },
-            }
+        .map(|column| match column.name().split_once(": ").map(|(name, word)| (name, shape(word))) {
+            Some((name, shape @ (Shape::Json | Shape::Boolean))) => Column { name: name.to_owned(), shape },
+            _ => Column {
+                name: column.name().to_owned(),
+                shape: column.decl_type().map_or(Shape::Plain, shape),
+            },
         })
         .collect()
 }

@@ -37,28 +37,16 @@ pub(super) fn json(text: &str) -> Result<Vec<BaseRow>, NoRows> {
         .map(|raw| {
             let offset = (raw.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
             let pos = place(text, offset);
-            let fields: Map<String, Value> = serde_json::from_str(raw.get()).map_err(|_| {
-                (
-                    pos,
-                    "a row is an object: column names and values".to_owned(),
-                )
-            })?;
+            let fields: Map<String, Value> = serde_json::from_str(raw.get())
+                .map_err(|_| (pos, "a row is an object: column names and values".to_owned()))?;
             let (mut columns, mut values) = (Vec::new(), Vec::new());
             for (column, value) in fields {
-                let cell = Cell::of_argument(&value).map_err(|_| {
-                    (
-                        pos,
-                        format!("{column}: {value} is beyond SQLite's integers"),
-                    )
-                })?;
+                let cell = Cell::of_argument(&value)
+                    .map_err(|_| (pos, format!("{column}: {value} is beyond SQLite's integers")))?;
                 columns.push(column);
                 values.push(cell);
             }
-            Ok(BaseRow {
-                pos,
-                columns,
-                values,
-            })
+            Ok(BaseRow { pos, columns, values })
         })
         .collect()
 }
@@ -84,11 +72,7 @@ pub(super) fn csv(text: &str) -> Result<Vec<BaseRow>, NoRows> {
             .into_iter()
             .map(|field| field.map_or(Cell::Null, |text| Cell::Text(text.into_bytes())))
             .collect();
-        rows.push(BaseRow {
-            pos,
-            columns: columns.clone(),
-            values,
-        });
+        rows.push(BaseRow { pos, columns: columns.clone(), values });
     }
     Ok(rows)
 }
@@ -141,10 +125,7 @@ impl Records<'_> {
         loop {
             let rest = &self.text[self.at..];
             let Some(length) = rest.find('"') else {
-                return Err((
-                    place(self.text, opened),
-                    "a quote that never closes".to_owned(),
-                ));
+                return Err((place(self.text, opened), "a quote that never closes".to_owned()));
             };
             field.push_str(&rest[..length]);
             self.at += length + 1;

@@ -84,8 +84,8 @@ impl Frozen {
     pub fn open(&self, seed: &[Sql], case: &Case, random: u64) -> Result<World, WorldError> {
         let plan = &self.0;
         let failed = |e: rusqlite::Error| WorldError::Failed(e.to_string());
-        let mut link = Link::open(&plan.image, plan.now.as_deref(), &plan.limits, Some(random))
-            .map_err(failed)?;
+        let mut link =
+            Link::open(&plan.image, plan.now.as_deref(), &plan.limits, Some(random)).map_err(failed)?;
         let mut before = None;
         if !seed.is_empty() {
             let value = |name: &str| match name {
@@ -95,33 +95,19 @@ impl Frozen {
             link.conn.execute_batch("BEGIN").map_err(failed)?;
             for sql in seed {
                 link.run(Policy::Tool, &sql.text, value)
-                    .map_err(|e| WorldError::Seed {
-                        pos: sql.pos,
-                        what: link.guard.explain(&e),
-                    })?;
+                    .map_err(|e| WorldError::Seed { pos: sql.pos, what: link.guard.explain(&e) })?;
             }
             link.conn
                 .execute_batch("COMMIT")
-                .map_err(|e| WorldError::Seed {
-                    pos: seed[seed.len() - 1].pos,
-                    what: e.to_string(),
-                })?;
+                .map_err(|e| WorldError::Seed { pos: seed[seed.len() - 1].pos, what: e.to_string() })?;
             before = Some(link.image().map_err(failed)?);
         }
-        Ok(World {
-            plan: Arc::clone(plan),
-            held: Mutex::new(Held { link, before }),
-        })
+        Ok(World { plan: Arc::clone(plan), held: Mutex::new(Held { link, before }) })
     }
 
     /// Whether `args` fit what `tool` takes; for tools that an upstream answers as well.
     pub fn fits(&self, tool: &ToolName, args: &Value) -> Result<(), Misfit> {
-        match self
-            .0
-            .tools
-            .get(tool)
-            .and_then(|prepared| prepared.schema.as_ref())
-        {
+        match self.0.tools.get(tool).and_then(|prepared| prepared.schema.as_ref()) {
             Some(schema) => schema.fit(args),
             None => Ok(()),
         }
@@ -151,9 +137,7 @@ impl World {
         {
             return WorldAnswer::misfit(&misfit);
         }
-        if let Some(name) = args
-            .iter()
-            .find_map(|(name, value)| Cell::of_argument(value).err().map(|_| name))
+        if let Some(name) = args.iter().find_map(|(name, value)| Cell::of_argument(value).err().map(|_| name))
         {
             return WorldAnswer::misfit(&Misfit {
                 at: format!("/{name}"),
@@ -161,33 +145,23 @@ impl World {
             });
         }
         let held = self.held();
-        let call = Call {
-            link: &held.link,
-            args,
-            now: self.plan.now.as_deref(),
-            bytes: self.plan.limits.body,
-        };
+        let call =
+            Call { link: &held.link, args, now: self.plan.now.as_deref(), bytes: self.plan.limits.body };
         call.in_transaction(tool)
     }
 
     /// Every table as it is now.
     pub fn tables(&self) -> Result<Vec<TableRow>, WorldError> {
         let held = self.held();
-        let rows = self
-            .plan
-            .tables
-            .iter()
-            .map(|table| table.to_row(&held.link.conn));
-        rows.collect::<rusqlite::Result<_>>()
-            .map_err(|e| WorldError::Failed(e.to_string()))
+        let rows = self.plan.tables.iter().map(|table| table.to_row(&held.link.conn));
+        rows.collect::<rusqlite::Result<_>>().map_err(|e| WorldError::Failed(e.to_string()))
     }
 
     /// What is different from the world after the seed, one row per table that changed.
     pub fn changes(&self) -> Result<Vec<ChangeRow>, WorldError> {
         let held = self.held();
         let before = held.before.as_deref().unwrap_or(&self.plan.image);
-        change::between(&self.plan, before, &held.link.conn)
-            .map_err(|e| WorldError::Failed(e.to_string()))
+        change::between(&self.plan, before, &held.link.conn).map_err(|e| WorldError::Failed(e.to_string()))
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -198,16 +172,13 @@ impl World {
 impl WorldAnswer {
     fn misfit(misfit: &Misfit) -> Self {
         let code = "invalid_arguments";
-        let body =
-            json!({ "error": { "code": code, "message": misfit.to_string(), "at": misfit.at } });
+        let body = json!({ "error": { "code": code, "message": misfit.to_string(), "at": misfit.at } });
         Self::refused(code, 400, Some(body))
     }
 
     fn refused(code: &str, status: u16, body: Option<Value>) -> Self {
         Self {
-            kind: AnswerKind::Refused {
-                code: code.to_owned(),
-            },
+            kind: AnswerKind::Refused { code: code.to_owned() },
             status,
             headers: BTreeMap::new(),
             body: Some(body.unwrap_or_else(|| json!({ "error": { "code": code } }))),
@@ -241,9 +212,7 @@ impl Call<'_> {
         if let Err(e) = own("BEGIN") {
             return WorldAnswer::crashed(e.to_string());
         }
-        let answer = self
-            .answer(tool)
-            .unwrap_or_else(|crash| WorldAnswer::crashed(crash.to_string()));
+        let answer = self.answer(tool).unwrap_or_else(|crash| WorldAnswer::crashed(crash.to_string()));
         let kept = answer.kind == AnswerKind::Done;
         let answer = match kept.then(|| own("COMMIT")) {
             Some(Err(e)) => WorldAnswer::crashed(e.to_string()),
@@ -268,9 +237,7 @@ impl Call<'_> {
             }
         }
         for sql in &tool.run {
-            let ran = self
-                .link
-                .run(Policy::Tool, &sql.text, |name| self.value(name));
+            let ran = self.link.run(Policy::Tool, &sql.text, |name| self.value(name));
             ran.map_err(|e| Crash::new(self.link, sql, &e))?;
         }
         let returns = &tool.returns;
@@ -290,12 +257,7 @@ impl Call<'_> {
     }
 
     fn refusal(&self, refusal: &WorldRefusal) -> Result<WorldAnswer, Crash> {
-        let body = refusal
-            .body
-            .as_ref()
-            .map(|body| self.body(body))
-            .transpose()?
-            .flatten();
+        let body = refusal.body.as_ref().map(|body| self.body(body)).transpose()?.flatten();
         Ok(WorldAnswer::refused(&refusal.code, refusal.status, body))
     }
 
@@ -309,9 +271,7 @@ impl Call<'_> {
     }
 
     fn rows(&self, sql: &Sql, only_first: bool) -> Result<Vec<Value>, Crash> {
-        answer::rows(self.link, sql, only_first, self.bytes, &|name| {
-            self.value(name)
-        })
+        answer::rows(self.link, sql, only_first, self.bytes, &|name| self.value(name))
     }
 
     fn value(&self, name: &str) -> Option<Cell> {
@@ -331,9 +291,7 @@ impl Call<'_> {
             },
             Value::Array(items) => items.iter().map(|item| self.filled(item)).collect(),
             Value::Object(fields) => {
-                let filled = fields
-                    .iter()
-                    .map(|(name, field)| (name.clone(), self.filled(field)));
+                let filled = fields.iter().map(|(name, field)| (name.clone(), self.filled(field)));
                 Value::Object(filled.collect())
             }
             other => other.clone(),

@@ -75,16 +75,12 @@ impl Cell {
             },
             Value::Object(fields) => {
                 let mut entries = fields.iter();
-                let (Some((key, Value::String(text))), None) = (entries.next(), entries.next())
-                else {
+                let (Some((key, Value::String(text))), None) = (entries.next(), entries.next()) else {
                     return Err(bad());
                 };
                 match key.as_str() {
                     "i" => text.parse().map(Self::Integer).map_err(|_| bad()),
-                    "r" => text
-                        .parse()
-                        .map(|real: f64| Self::Real(real.to_bits()))
-                        .map_err(|_| bad()),
+                    "r" => text.parse().map(|real: f64| Self::Real(real.to_bits())).map_err(|_| bad()),
                     "t" => STANDARD.decode(text).map(Self::Text).map_err(|_| bad()),
                     "b" => STANDARD.decode(text).map(Self::Blob).map_err(|_| bad()),
                     _ => Err(bad()),

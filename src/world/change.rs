@@ -66,14 +66,8 @@ fn of_table(table: &Table, before: &Connection, after: &Connection) -> Result<Op
 
 /// The rowid is shown only where it is what tells rows apart.
 fn object(table: &Table, row: &Row) -> Value {
-    let rowid = table
-        .rowid
-        .filter(|_| table.key.is_empty())
-        .zip(row.rowid.as_ref());
+    let rowid = table.rowid.filter(|_| table.key.is_empty()).zip(row.rowid.as_ref());
     let named = table.columns.iter().map(String::as_str).zip(&row.cells);
-    let fields = rowid
-        .into_iter()
-        .chain(named)
-        .map(|(name, cell)| (name.to_owned(), cell.to_json()));
+    let fields = rowid.into_iter().chain(named).map(|(name, cell)| (name.to_owned(), cell.to_json()));
     Value::Object(fields.collect::<Map<_, _>>())
 }

@@ -13,26 +13,15 @@ use std::collections::BTreeSet;
 /// Everything that is wrong with the statements and table names of `scenario`.
 pub(super) fn check_scenario(plan: &Plan, scenario: &Scenario) -> Vec<WorldFault> {
     let file = &scenario.source;
-    let trouble = |e: rusqlite::Error| {
-        vec![WorldFault::new(
-            file,
-            Pos { line: 1, column: 1 },
-            e.to_string(),
-        )]
-    };
+    let trouble = |e: rusqlite::Error| vec![WorldFault::new(file, Pos { line: 1, column: 1 }, e.to_string())];
     let link = match Link::open(&plan.image, plan.now.as_deref(), &plan.limits, None) {
         Ok(link) => link,
         Err(e) => return trouble(e),
     };
     // A name must have a value in every case.
-    let mut cases = scenario
-        .cases
-        .iter()
-        .map(|case| case.keys().cloned().collect::<BTreeSet<String>>());
+    let mut cases = scenario.cases.iter().map(|case| case.keys().cloned().collect::<BTreeSet<String>>());
     let first = cases.next().unwrap_or_default();
-    let names = cases.fold(first, |all, case| {
-        all.intersection(&case).cloned().collect()
-    });
+    let names = cases.fold(first, |all, case| all.intersection(&case).cloned().collect());
     let site = |policy| Site {
         file,
         policy,
@@ -56,25 +45,16 @@ pub(super) fn check_scenario(plan: &Plan, scenario: &Scenario) -> Vec<WorldFault
             CheckKind::Sql(sql) => {
                 let columns = statement::check(&link, sql, &site(Policy::Check));
                 faults.extend(match columns {
-                    Ok(columns) if columns.len() != 1 => {
-                        Some(WorldFault::new(file, sql.pos, ONE_COLUMN))
-                    }
+                    Ok(columns) if columns.len() != 1 => Some(WorldFault::new(file, sql.pos, ONE_COLUMN)),
                     checked => checked.err(),
                 });
             }
             CheckKind::Changed(tables) => {
-                faults.extend(
-                    tables
-                        .iter()
-                        .filter_map(|change| unknown(plan, &change.table, file, check.pos)),
-                );
+                faults
+                    .extend(tables.iter().filter_map(|change| unknown(plan, &change.table, file, check.pos)));
             }
             CheckKind::Unchanged(tables) => {
-                faults.extend(
-                    tables
-                        .iter()
-                        .filter_map(|table| unknown(plan, table, file, check.pos)),
-                );
+                faults.extend(tables.iter().filter_map(|table| unknown(plan, table, file, check.pos)));
             }
             CheckKind::All(inner) | CheckKind::Any(inner) => checks.extend(inner),
             CheckKind::Not(inner) => checks.push(inner),

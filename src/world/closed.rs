@@ -108,13 +108,8 @@ impl ClosedTables {
         }
         link.conn.execute_batch(EVIDENCE).map_err(sqlite)?;
         evidence_rows(&link.conn, evidence).map_err(sqlite)?;
-        link.conn
-            .execute_batch("COMMIT; PRAGMA query_only = ON")
-            .map_err(sqlite)?;
-        Ok(Self {
-            link: Mutex::new(link),
-            now: evidence.now.map(str::to_owned),
-        })
+        link.conn.execute_batch("COMMIT; PRAGMA query_only = ON").map_err(sqlite)?;
+        Ok(Self { link: Mutex::new(link), now: evidence.now.map(str::to_owned) })
     }
 
     /// Whether `sql` holds, the values of `case` bound by name. Anything but one row with one 0 or 1 is an error.
@@ -126,17 +121,12 @@ impl ClosedTables {
             _ => Cell::of_argument(case.get(name)?).ok(),
         };
         link.guard.begin();
-        let answer = link
-            .guard
-            .under(Policy::Check, || one_cell(&link.conn, &sql.text, &value));
+        let answer = link.guard.under(Policy::Check, || one_cell(&link.conn, &sql.text, &value));
         match answer.map_err(|e| broken(link.guard.explain(&e)))? {
             Ok(Cell::Integer(0)) => Ok(false),
             Ok(Cell::Integer(1)) => Ok(true),
             Ok(Cell::Null) => Err(broken("the check gave NULL where 0 or 1 is wanted".into())),
-            Ok(other) => Err(broken(format!(
-                "the check gave {} where 0 or 1 is wanted",
-                other.to_json()
-            ))),
+            Ok(other) => Err(broken(format!("the check gave {} where 0 or 1 is wanted", other.to_json()))),
             Err(what) => Err(broken(what.to_owned())),
         }
     }
@@ -169,18 +159,13 @@ pub(super) const ONE_COLUMN: &str = "a check gives one column, with 0 or 1 in it
 fn refill(link: &Link, table: &TableRow) -> Result<(), ClosedError> {
     let sqlite = |e: rusqlite::Error| ClosedError::Sqlite(format!("{}: {e}", table.table));
     // A record is a file that anyone may have written: its statements may do what a schema file's may.
-    link.run(Policy::Schema, &table.create, |_| None)
-        .map_err(sqlite)?;
+    link.run(Policy::Schema, &table.create, |_| None).map_err(sqlite)?;
     if table.columns.is_empty() {
         return Ok(());
     }
     let columns: Vec<String> = table.columns.iter().map(|name| quoted(name)).collect();
     let places = vec!["?"; columns.len()].join(", ");
-    let insert = format!(
-        "INSERT INTO {} ({}) VALUES ({places})",
-        quoted(&table.table),
-        columns.join(", ")
-    );
+    let insert = format!("INSERT INTO {} ({}) VALUES ({places})", quoted(&table.table), columns.join(", "));
     let mut stmt = link.conn.prepare(&insert).map_err(sqlite)?;
     for row in &table.rows {
         if row.len() != columns.len() {
@@ -190,23 +175,17 @@ fn refill(link: &Link, table: &TableRow) -> Result<(), ClosedError> {
             .iter()
             .map(Cell::from_json)
             .collect::<Result<_, _>>()
-            .map_err(|bad| ClosedError::Cell {
-                table: table.table.clone(),
-                bad,
-            })?;
+            .map_err(|bad| ClosedError::Cell { table: table.table.clone(), bad })?;
         stmt.execute(params_from_iter(cells)).map_err(sqlite)?;
     }
     Ok(())
 }
 
 fn evidence_rows(conn: &Connection, evidence: &ClosedEvidence<'_>) -> rusqlite::Result<()> {
-    let mut insert =
-        conn.prepare("INSERT INTO actions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+    let mut insert = conn.prepare("INSERT INTO actions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
     for action in evidence.actions {
         let (attempt, outcome) = (action.attempt, action.outcome);
-        let code = outcome
-            .and_then(|outcome| outcome.code.as_ref())
-            .or(attempt.code.as_ref());
+        let code = outcome.and_then(|outcome| outcome.code.as_ref()).or(attempt.code.as_ref());
         insert.execute(params![
             action.seq.cast_signed(),
             action.worker,
@@ -238,30 +217,23 @@ fn json_text(value: &Value) -> Option<String> {
 
 /// A unit variant as the record spells it.
 fn word(value: &impl serde::Serialize) -> Option<String> {
-    serde_json::to_value(value)
-        .ok()?
-        .as_str()
-        .map(str::to_owned)
+    serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
 }
 
 /// Why a table or view of a schema could not be made again from a record, or not be read by checks, if so.
 pub(super) fn cannot_keep(table: &Table) -> Option<String> {
     let name = &table.name;
     if NAMES.iter().any(|taken| taken.eq_ignore_ascii_case(name)) {
-        return Some(format!(
-            "a table of the world may not be called {name}: the evidence has one"
-        ));
+        return Some(format!("a table of the world may not be called {name}: the evidence has one"));
     }
     if let Some(function) = inconstant(&table.create).filter(|_| table.view) {
         return Some(format!("the view {name} calls {function}: {CONSTANT}"));
     }
     let words = tokens(&table.create);
     let is = |word: &Token<'_>, text: &str| word.text.eq_ignore_ascii_case(text);
-    let contentless = words
-        .windows(3)
-        .any(|three| is(&three[0], "content") && is(&three[1], "=") && is(&three[2], "''"));
+    let contentless =
+        words.windows(3).any(|three| is(&three[0], "content") && is(&three[1], "=") && is(&three[2], "''"));
     let is_virtual = words.get(1).is_some_and(|word| is(word, "virtual"));
-    (is_virtual && contentless).then(|| {
-        format!("{name} keeps no content, so that a record could not keep it: leave out content=''")
-    })
+    (is_virtual && contentless)
+        .then(|| format!("{name} keeps no content, so that a record could not keep it: leave out content=''"))
 }

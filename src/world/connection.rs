@@ -21,18 +21,10 @@ const PAGE: u64 = 4096;
 
 impl Link {
     /// A copy of `image`, or an empty database where the image is empty. Without a seed nothing in it is random.
-    pub fn open(
-        image: &[u8],
-        now: Option<&str>,
-        limits: &Limits,
-        seed: Option<u64>,
-    ) -> Result<Self> {
+    pub fn open(image: &[u8], now: Option<&str>, limits: &Limits, seed: Option<u64>) -> Result<Self> {
         let mut conn = Connection::open_in_memory()?;
         conn.set_prepared_statement_cache_capacity(CACHED);
-        let bounds = Bounds {
-            time: limits.sql,
-            value: limits.body,
-        };
+        let bounds = Bounds { time: limits.sql, value: limits.body };
         let guard = Guard::install(&mut conn, Clock::start(), bounds)?;
         // Before the image: its schema may call them.
         let dice = Dice::new(seed.unwrap_or_default());
@@ -45,11 +37,7 @@ impl Link {
             conn.deserialize_read_exact(MAIN_DB, image, image.len(), false)?;
         }
         // The whole world is to fit into the record.
-        conn.pragma_update(
-            None,
-            "max_page_count",
-            i64::try_from(limits.record / PAGE).unwrap_or(i64::MAX),
-        )?;
+        conn.pragma_update(None, "max_page_count", i64::try_from(limits.record / PAGE).unwrap_or(i64::MAX))?;
         Ok(Self { conn, guard, dice })
     }
 
@@ -59,12 +47,7 @@ impl Link {
     }
 
     /// Runs one statement to its end and lets its rows go.
-    pub fn run(
-        &self,
-        policy: Policy,
-        sql: &str,
-        value: impl Fn(&str) -> Option<Cell>,
-    ) -> Result<()> {
+    pub fn run(&self, policy: Policy, sql: &str, value: impl Fn(&str) -> Option<Cell>) -> Result<()> {
         self.guard.begin();
         self.guard.under(policy, || {
             let mut stmt = self.conn.prepare_cached(sql)?;

@@ -21,12 +21,7 @@ pub struct WorldFault {
 
 impl WorldFault {
     pub(super) fn new(file: &Source, pos: Pos, what: impl Into<String>) -> Self {
-        Self {
-            file: file.clone(),
-            pos,
-            what: what.into(),
-            help: None,
-        }
+        Self { file: file.clone(), pos, what: what.into(), help: None }
     }
 
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
@@ -37,9 +32,7 @@ impl WorldFault {
     /// Names the one of `names` that `wanted` was probably meant to be.
     pub(super) fn near(self, wanted: &str, names: impl IntoIterator<Item = String>) -> Self {
         let likeness = |name: &String| strsim::jaro_winkler(name, wanted);
-        let nearest = names
-            .into_iter()
-            .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        let nearest = names.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
         match nearest.filter(|name| likeness(name) > 0.8) {
             Some(name) => self.help(format!("did you mean `{name}`?")),
             None => self,

@@ -38,18 +38,14 @@ impl Frozen {
         let at_top = |what: String| vec![WorldFault::new(&contract.source, Pos::default(), what)];
         let now = contract.world.now.as_deref();
         // Base rows may use `random()`: they are the same for every trial, so the seed is no trial's.
-        let mut link =
-            Link::open(&[], now, &contract.limits, Some(0)).map_err(|e| at_top(e.to_string()))?;
+        let mut link = Link::open(&[], now, &contract.limits, Some(0)).map_err(|e| at_top(e.to_string()))?;
         let (tables, image) = if let Some(sqlite) = &contract.world.sqlite {
             let faults = fill(&mut link, &sqlite.schema, &sqlite.rows);
             if !faults.is_empty() {
                 return Err(faults);
             }
             let tables = tables::describe(&link.conn).map_err(|e| at_top(e.to_string()))?;
-            let file = sqlite
-                .schema
-                .first()
-                .map_or(&contract.source, |source| source);
+            let file = sqlite.schema.first().map_or(&contract.source, |source| source);
             let faults: Vec<_> = tables.iter().filter_map(closed::cannot_keep).collect();
             if !faults.is_empty() {
                 let fault = |what| WorldFault::new(file, Pos { line: 1, column: 1 }, what);
@@ -63,10 +59,7 @@ impl Frozen {
         let mut faults = Vec::new();
         let mut tools = BTreeMap::new();
         for tool in &contract.world.tools {
-            tools.insert(
-                tool.name.clone(),
-                prepare(&link, contract, tool, &mut faults),
-            );
+            tools.insert(tool.name.clone(), prepare(&link, contract, tool, &mut faults));
         }
         if !faults.is_empty() {
             return Err(faults);
@@ -134,16 +127,10 @@ fn run_file(link: &Link, source: &Source) -> Result<(), WorldFault> {
             Err(e) if is_incomplete(&e) && i + 1 < tokens.len() => {}
             Err(e) => {
                 let offset = match &e {
-                    rusqlite::Error::SqlInputError { offset, .. } => {
-                        usize::try_from(*offset).unwrap_or(0)
-                    }
+                    rusqlite::Error::SqlInputError { offset, .. } => usize::try_from(*offset).unwrap_or(0),
                     _ => 0,
                 };
-                return Err(WorldFault::new(
-                    source,
-                    place(text, from + offset),
-                    link.guard.explain(&e),
-                ));
+                return Err(WorldFault::new(source, place(text, from + offset), link.guard.explain(&e)));
             }
         }
     }
@@ -152,23 +139,17 @@ fn run_file(link: &Link, source: &Source) -> Result<(), WorldFault> {
 
 fn is_incomplete(error: &rusqlite::Error) -> bool {
     match error {
-        rusqlite::Error::SqlInputError { msg, .. }
-        | rusqlite::Error::SqliteFailure(_, Some(msg)) => msg == "incomplete input",
+        rusqlite::Error::SqlInputError { msg, .. } | rusqlite::Error::SqliteFailure(_, Some(msg)) => {
+            msg == "incomplete input"
+        }
         _ => false,
     }
 }
 
 fn insert_rows(link: &Link, table: &str, source: &Source) -> Result<(), WorldFault> {
     let fault = |pos, what: String| WorldFault::new(source, pos, what);
-    let json = source
-        .path
-        .extension()
-        .is_some_and(|ext| ext.eq_ignore_ascii_case("json"));
-    let rows = if json {
-        base_rows::json(&source.text)
-    } else {
-        base_rows::csv(&source.text)
-    };
+    let json = source.path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("json"));
+    let rows = if json { base_rows::json(&source.text) } else { base_rows::csv(&source.text) };
     for row in rows.map_err(|(pos, what)| fault(pos, what))? {
         insert_row(&link.conn, table, &row)
             .map_err(|e| fault(row.pos, format!("{table}: {}", link.guard.explain(&e))))?;
@@ -182,13 +163,8 @@ fn insert_row(conn: &Connection, table: &str, row: &BaseRow) -> rusqlite::Result
     } else {
         let columns: Vec<String> = row.columns.iter().map(|name| quoted(name)).collect();
         let places = vec!["?"; columns.len()].join(", ");
-        format!(
-            "INSERT INTO {} ({}) VALUES ({places})",
-            quoted(table),
-            columns.join(", ")
-        )
+        format!("INSERT INTO {} ({}) VALUES ({places})", quoted(table), columns.join(", "))
     };
-    conn.prepare_cached(&sql)?
-        .execute(params_from_iter(&row.values))?;
+    conn.prepare_cached(&sql)?.execute(params_from_iter(&row.values))?;
     Ok(())
 }

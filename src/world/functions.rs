@@ -56,9 +56,7 @@ pub(super) fn install_dice(conn: &Connection, dice: &Dice) -> Result<()> {
         // As SQLite has it, fewer than one byte is one byte.
         let length = usize::try_from(ctx.get::<i64>(0)?).unwrap_or(1).max(1);
         if length > MAX_RANDOM_BLOB {
-            return Err(failure(format!(
-                "randomblob({length}) is over {MAX_RANDOM_BLOB} bytes"
-            )));
+            return Err(failure(format!("randomblob({length}) is over {MAX_RANDOM_BLOB} bytes")));
         }
         let mut bytes = Vec::with_capacity(length + 8);
         while bytes.len() < length {
@@ -84,28 +82,20 @@ pub(super) fn install_refusals(conn: &Connection) -> Result<()> {
 pub(super) fn install_time(conn: &Connection, now: Option<&str>) -> Result<()> {
     // Deterministic: the same arguments give the same result as long as the connection lives, so that they may stand
     // in CHECK constraints and indexes as SQLite's own may.
-    let flags = FunctionFlags::SQLITE_UTF8
-        | FunctionFlags::SQLITE_INNOCUOUS
-        | FunctionFlags::SQLITE_DETERMINISTIC;
-    let dates = Arc::new(Dates {
-        now: now.map(str::to_owned),
-        scratch: OnceLock::new(),
-    });
+    let flags =
+        FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_INNOCUOUS | FunctionFlags::SQLITE_DETERMINISTIC;
+    let dates = Arc::new(Dates { now: now.map(str::to_owned), scratch: OnceLock::new() });
     for (name, time_values) in DATE_FUNCTIONS {
         let dates = Arc::clone(&dates);
         conn.create_scalar_function(*name, -1, flags, move |ctx| {
             dates.ask(name, time_values, arguments(ctx)?)
         })?;
     }
-    for (name, function) in [
-        ("current_date", "date"),
-        ("current_time", "time"),
-        ("current_timestamp", "datetime"),
-    ] {
+    for (name, function) in
+        [("current_date", "date"), ("current_time", "time"), ("current_timestamp", "datetime")]
+    {
         let dates = Arc::clone(&dates);
-        conn.create_scalar_function(name, 0, flags, move |_| {
-            dates.ask(function, &[0], Vec::new())
-        })?;
+        conn.create_scalar_function(name, 0, flags, move |_| dates.ask(function, &[0], Vec::new()))?;
     }
     Ok(())
 }
@@ -140,15 +130,11 @@ impl Dates {
                 }
             } else if text.eq_ignore_ascii_case("now") {
                 let now = self.now.clone().ok_or_else(|| {
-                    failure(format!(
-                        "{name}('now') is refused: no time of the world is known here"
-                    ))
+                    failure(format!("{name}('now') is refused: no time of the world is known here"))
                 })?;
                 *argument = Value::Text(now);
             } else if is(WALL_CLOCK) {
-                return Err(failure(format!(
-                    "{name}('{text}') is refused: it reads the machine's clock"
-                )));
+                return Err(failure(format!("{name}('{text}') is refused: it reads the machine's clock")));
             }
         }
         let places = vec!["?"; arguments.len()].join(",");

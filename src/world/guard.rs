@@ -68,23 +68,18 @@ impl Guard {
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-        conn.set_limit(
-            Limit::SQLITE_LIMIT_LENGTH,
-            i32::try_from(bounds.value).unwrap_or(i32::MAX),
-        )?;
+        conn.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(bounds.value).unwrap_or(i32::MAX))?;
         let looking = Arc::clone(&state);
         conn.progress_handler(
             i32::try_from(STEPS_BETWEEN_LOOKS).unwrap_or(1),
             Some(move || looking.is_spent()),
         )?;
         let deciding = Arc::clone(&state);
-        conn.authorizer(Some(move |asked: AuthContext<'_>| {
-            match decide(deciding.policy(), asked.action) {
-                Ok(()) => Authorization::Allow,
-                Err(why) => {
-                    deciding.note(why);
-                    Authorization::Deny
-                }
+        conn.authorizer(Some(move |asked: AuthContext<'_>| match decide(deciding.policy(), asked.action) {
+            Ok(()) => Authorization::Allow,
+            Err(why) => {
+                deciding.note(why);
+                Authorization::Deny
             }
         }))?;
         Ok(Self(state))
@@ -161,19 +156,12 @@ fn decide(policy: Policy, action: AuthAction<'_>) -> std::result::Result<(), Str
     }
     match action {
         // FTS5 asks this of its own tables on every read.
-        A::Select
-        | A::Recursive
-        | A::Pragma {
-            pragma_name: "data_version",
-            pragma_value: None,
-        } => Ok(()),
+        A::Select | A::Recursive | A::Pragma { pragma_name: "data_version", pragma_value: None } => Ok(()),
         A::Function { function_name } => may_call(function_name),
         A::Read { table_name, .. } => may_see(policy, table_name),
         A::Insert { table_name } | A::Update { table_name, .. } | A::Delete { table_name } => {
             if policy == Policy::Check {
-                return Err(format!(
-                    "a check may only read, and this writes to {table_name}"
-                ));
+                return Err(format!("a check may only read, and this writes to {table_name}"));
             }
             if policy == Policy::Tool && is_inner(table_name) {
                 // Making or dropping a table begins with a write to `sqlite_schema`.
@@ -184,13 +172,12 @@ fn decide(policy: Policy, action: AuthAction<'_>) -> std::result::Result<(), Str
         A::Attach { .. } | A::Detach { .. } => {
             Err("a world has one database: ATTACH and DETACH are refused".into())
         }
-        A::Pragma { pragma_name, .. } => Err(format!(
-            "PRAGMA {pragma_name} is refused: a world's settings are fixed"
-        )),
-        A::Transaction { .. } | A::Savepoint { .. } => Err(
-            "transactions are the world's own: BEGIN, COMMIT, ROLLBACK and SAVEPOINT are refused"
-                .into(),
-        ),
+        A::Pragma { pragma_name, .. } => {
+            Err(format!("PRAGMA {pragma_name} is refused: a world's settings are fixed"))
+        }
+        A::Transaction { .. } | A::Savepoint { .. } => {
+            Err("transactions are the world's own: BEGIN, COMMIT, ROLLBACK and SAVEPOINT are refused".into())
+        }
         A::CreateTempIndex { .. }
         | A::CreateTempTable { .. }
         | A::CreateTempTrigger { .. }
@@ -198,16 +185,13 @@ fn decide(policy: Policy, action: AuthAction<'_>) -> std::result::Result<(), Str
         | A::DropTempIndex { .. }
         | A::DropTempTable { .. }
         | A::DropTempTrigger { .. }
-        | A::DropTempView { .. } => Err(
-            "temporary tables, views and triggers are refused: they would not be in the record"
-                .into(),
-        ),
+        | A::DropTempView { .. } => {
+            Err("temporary tables, views and triggers are refused: they would not be in the record".into())
+        }
         A::CreateVtable { module_name, .. } | A::DropVtable { module_name, .. }
             if !module_name.eq_ignore_ascii_case("fts5") =>
         {
-            Err(format!(
-                "the virtual table module {module_name} is refused: fts5 is the only one"
-            ))
+            Err(format!("the virtual table module {module_name} is refused: fts5 is the only one"))
         }
         A::CreateVtable { .. }
         | A::DropVtable { .. }
@@ -243,9 +227,7 @@ fn may_call(name: &str) -> std::result::Result<(), String> {
 
 fn may_see(policy: Policy, table: &str) -> std::result::Result<(), String> {
     if policy != Policy::Schema && is_inner(table) {
-        return Err(format!(
-            "{table} is SQLite's own, and no table of the world"
-        ));
+        return Err(format!("{table} is SQLite's own, and no table of the world"));
     }
     Ok(())
 }

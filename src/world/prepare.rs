@@ -40,10 +40,7 @@ pub(super) fn prepare(
     };
     let names = argument_names(tool);
     if names.as_ref().is_some_and(|names| names.contains(NOW)) {
-        let what = format!(
-            "{} has an argument named `now`, which is the world's time",
-            tool.name
-        );
+        let what = format!("{} has an argument named `now`, which is the world's time", tool.name);
         faults.push(WorldFault::new(file, tool.pos, what).help("give the argument another name"));
     }
     let site = |read_only| Site {
@@ -62,19 +59,12 @@ pub(super) fn prepare(
     for sql in &sqlite.run {
         faults.extend(statement::check(link, sql, &acting).err());
     }
-    let refusals = sqlite
-        .refuse
-        .iter()
-        .filter_map(|refusal| Some((refusal.body.as_ref()?, &asking)));
+    let refusals = sqlite.refuse.iter().filter_map(|refusal| Some((refusal.body.as_ref()?, &asking)));
     for (answer, site) in refusals.chain([(&sqlite.returns.answer, &acting)]) {
         match answer {
-            Answer::Row(sql) | Answer::Rows(sql) => {
-                faults.extend(check_answer(link, sql, site).err())
-            }
+            Answer::Row(sql) | Answer::Rows(sql) => faults.extend(check_answer(link, sql, site).err()),
             Answer::Value(value) => {
-                let unknown = placeholders(value)
-                    .into_iter()
-                    .filter(|name| !site.may_bind(name));
+                let unknown = placeholders(value).into_iter().filter(|name| !site.may_bind(name));
                 faults.extend(unknown.map(|name| {
                     let what = format!("`:{name}` in an answer of {} is {}", tool.name, site.named);
                     WorldFault::new(file, tool.pos, what)
@@ -108,27 +98,12 @@ fn check_answer(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<(), WorldFaul
 
 /// What a tool's statements may bind: its arguments and the variables of its route; `None` where it takes anything.
 fn argument_names(tool: &Tool) -> Option<BTreeSet<String>> {
-    let properties = tool
-        .args
-        .as_ref()?
-        .get("properties")
-        .and_then(Value::as_object);
-    let variables = tool
-        .route
-        .iter()
-        .flat_map(|route| &route.path)
-        .filter_map(|segment| match segment {
-            Segment::Variable(name) => Some(name),
-            Segment::Literal(_) => None,
-        });
-    Some(
-        properties
-            .into_iter()
-            .flat_map(|it| it.keys())
-            .chain(variables)
-            .cloned()
-            .collect(),
-    )
+    let properties = tool.args.as_ref()?.get("properties").and_then(Value::as_object);
+    let variables = tool.route.iter().flat_map(|route| &route.path).filter_map(|segment| match segment {
+        Segment::Variable(name) => Some(name),
+        Segment::Literal(_) => None,
+    });
+    Some(properties.into_iter().flat_map(|it| it.keys()).chain(variables).cloned().collect())
 }
 
 /// The names of `":name"` strings in a fixed answer.
@@ -145,9 +120,5 @@ fn placeholders(value: &Value) -> Vec<&str> {
 pub(super) fn placeholder(text: &str) -> Option<&str> {
     let name = text.strip_prefix(':')?;
     let starts = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    (starts
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
-    .then_some(name)
+    (starts && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')).then_some(name)
 }

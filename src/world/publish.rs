@@ -57,31 +57,20 @@ fn template(route: &Route) -> String {
         Segment::Variable(name) => format!("/{{{name}}}"),
     });
     let path: String = segments.collect();
-    if path.is_empty() {
-        "/".to_owned()
-    } else {
-        path
-    }
+    if path.is_empty() { "/".to_owned() } else { path }
 }
 
 fn operation(tool: &Tool, route: &Route) -> Value {
     let schema = input_schema(tool);
     let empty = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&empty);
-    let required: Vec<&str> = schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let in_path = |name: &str| route.path.contains(&Segment::Variable(name.to_owned()));
 
     let variables = route.path.iter().filter_map(|segment| match segment {
         Segment::Variable(name) => {
-            let schema = properties
-                .get(name)
-                .cloned()
-                .unwrap_or_else(|| json!({ "type": "string" }));
+            let schema = properties.get(name).cloned().unwrap_or_else(|| json!({ "type": "string" }));
             Some(json!({ "name": name, "in": "path", "required": true, "schema": schema }))
         }
         Segment::Literal(_) => None,
@@ -100,14 +89,11 @@ fn operation(tool: &Tool, route: &Route) -> Value {
         if let Some(properties) = body.get_mut("properties").and_then(Value::as_object_mut) {
             properties.retain(|name, _| !in_path(name));
         }
-        let names: Vec<&str> = required
-            .iter()
-            .copied()
-            .filter(|name| !in_path(name))
-            .collect();
+        let names: Vec<&str> = required.iter().copied().filter(|name| !in_path(name)).collect();
         let body_required = !names.is_empty();
         body["required"] = json!(names);
-        operation["requestBody"] = json!({ "required": body_required, "content": { "application/json": { "schema": body } } });
+        operation["requestBody"] =
+            json!({ "required": body_required, "content": { "application/json": { "schema": body } } });
     } else {
         parameters.extend(properties.iter().filter(|(name, _)| !in_path(name)).map(|(name, schema)| {
             json!({ "name": name, "in": "query", "required": required.contains(&name.as_str()), "schema": schema })
@@ -126,26 +112,15 @@ mod tests {
     use crate::name::ToolName;
     use crate::scenario::{Behaviour, Pos};
 
-    fn tool(
-        name: &str,
-        effect: Effect,
-        route: Option<(&str, &[Segment])>,
-        args: Option<Value>,
-    ) -> Tool {
+    fn tool(name: &str, effect: Effect, route: Option<(&str, &[Segment])>, args: Option<Value>) -> Tool {
         Tool {
             pos: Pos::default(),
             name: ToolName::new(name),
             description: (name != "ping").then(|| format!("To {name}.")),
-            route: route.map(|(method, path)| Route {
-                method: method.into(),
-                path: path.to_vec(),
-            }),
+            route: route.map(|(method, path)| Route { method: method.into(), path: path.to_vec() }),
             effect,
             args: args.map(Arc::new),
-            behaviour: Behaviour::Upstream {
-                name: "u".into(),
-                tool: None,
-            },
+            behaviour: Behaviour::Upstream { name: "u".into(), tool: None },
         }
     }
 
@@ -155,18 +130,8 @@ mod tests {
         let order = json!({ "type": "object", "properties": { "id": { "type": "integer" }, "full": { "type": "boolean" } }, "required": ["id"] });
         let note = json!({ "type": "object", "properties": { "id": { "type": "integer" }, "text": { "type": "string" } }, "required": ["id", "text"] });
         vec![
-            tool(
-                "get",
-                Effect::Read,
-                Some(("GET", &[literal("orders"), variable("id")])),
-                Some(order),
-            ),
-            tool(
-                "note",
-                Effect::Write,
-                Some(("POST", &[literal("orders"), variable("id")])),
-                Some(note),
-            ),
+            tool("get", Effect::Read, Some(("GET", &[literal("orders"), variable("id")])), Some(order)),
+            tool("note", Effect::Write, Some(("POST", &[literal("orders"), variable("id")])), Some(note)),
             tool("ping", Effect::Net, Some(("GET", &[])), None),
             tool("inner", Effect::Write, None, None),
         ]
@@ -200,24 +165,13 @@ mod tests {
     #[test]
     fn mcp_lists_every_tool_with_an_object_schema() {
         let list = mcp_tools(&tools());
-        let by_name: BTreeMap<&str, &Value> = list
-            .iter()
-            .map(|tool| (tool["name"].as_str().unwrap_or_default(), tool))
-            .collect();
-        assert_eq!(
-            by_name.keys().copied().collect::<Vec<_>>(),
-            ["get", "inner", "note", "ping"]
-        );
+        let by_name: BTreeMap<&str, &Value> =
+            list.iter().map(|tool| (tool["name"].as_str().unwrap_or_default(), tool)).collect();
+        assert_eq!(by_name.keys().copied().collect::<Vec<_>>(), ["get", "inner", "note", "ping"]);
         assert_eq!(by_name["inner"]["inputSchema"], json!({ "type": "object" }));
         assert_eq!(by_name["get"]["inputSchema"]["required"], json!(["id"]));
-        assert_eq!(
-            by_name["get"]["annotations"],
-            json!({ "readOnlyHint": true, "openWorldHint": false })
-        );
-        assert_eq!(
-            by_name["ping"]["annotations"],
-            json!({ "readOnlyHint": false, "openWorldHint": true })
-        );
+        assert_eq!(by_name["get"]["annotations"], json!({ "readOnlyHint": true, "openWorldHint": false }));
+        assert_eq!(by_name["ping"]["annotations"], json!({ "readOnlyHint": false, "openWorldHint": true }));
         assert_eq!(by_name["ping"].get("description"), None);
     }
 }

@@ -54,15 +54,13 @@ pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<Strin
     if checking || !site.has_now {
         let current = current_time(&sql.text).map(str::to_owned);
         if let Some(clock) = current.or_else(|| wall_clock(&sql.text)) {
-            return Err(
-                fault(format!("{clock} reads the machine's clock or time zone")).help(
-                    if site.has_now {
-                        "write :now, the world's time, in its place"
-                    } else {
-                        "give the world a time: `now` under `world` in the contract"
-                    },
-                ),
-            );
+            return Err(fault(format!("{clock} reads the machine's clock or time zone")).help(
+                if site.has_now {
+                    "write :now, the world's time, in its place"
+                } else {
+                    "give the world a time: `now` under `world` in the contract"
+                },
+            ));
         }
     }
     guard.begin();
@@ -76,8 +74,9 @@ pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<Strin
     for at in 1..=stmt.parameter_count() {
         let Some(name) = named(&stmt, at) else {
             let written = stmt.parameter_name(at).unwrap_or("?");
-            return Err(fault(format!("the parameter {written} has no name"))
-                .help("parameters are written :name"));
+            return Err(
+                fault(format!("the parameter {written} has no name")).help("parameters are written :name")
+            );
         };
         if !site.may_bind(name) {
             return Err(match name {
@@ -87,17 +86,10 @@ pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<Strin
             });
         }
     }
-    Ok(answer::columns(&stmt)
-        .into_iter()
-        .map(|column| column.name)
-        .collect())
+    Ok(answer::columns(&stmt).into_iter().map(|column| column.name).collect())
 }
 
-fn explain(
-    link: &Link,
-    error: &rusqlite::Error,
-    fault: &impl Fn(String) -> WorldFault,
-) -> WorldFault {
+fn explain(link: &Link, error: &rusqlite::Error, fault: &impl Fn(String) -> WorldFault) -> WorldFault {
     let what = link.guard.explain(error);
     let missing = what.strip_prefix("no such table: ").map(str::to_owned);
     let is_text = what.starts_with("no such column: \"") && what.contains("single-quotes");
@@ -107,9 +99,7 @@ fn explain(
     }
     match error {
         _ if is_text => fault.help("texts are written 'in single quotes', names in double quotes"),
-        rusqlite::Error::MultipleStatement => {
-            fault.help("write one statement per entry of the list")
-        }
+        rusqlite::Error::MultipleStatement => fault.help("write one statement per entry of the list"),
         _ => fault,
     }
 }
@@ -117,9 +107,7 @@ fn explain(
 /// The names a statement may read from; none where they cannot be had, since they only help a reader.
 fn tables(conn: &Connection) -> Vec<String> {
     let named = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')";
-    let names = conn
-        .prepare(named)
-        .and_then(|mut stmt| stmt.query_map([], |row| row.get(0))?.collect());
+    let names = conn.prepare(named).and_then(|mut stmt| stmt.query_map([], |row| row.get(0))?.collect());
     names.unwrap_or_default()
 }
 
@@ -129,10 +117,7 @@ fn named<'s>(stmt: &'s Statement<'_>, at: usize) -> Option<&'s str> {
 }
 
 /// Binds every parameter to what `value` knows by its name; NULL to a name it does not know.
-pub(super) fn bind(
-    stmt: &mut Statement<'_>,
-    value: &impl Fn(&str) -> Option<Cell>,
-) -> rusqlite::Result<()> {
+pub(super) fn bind(stmt: &mut Statement<'_>, value: &impl Fn(&str) -> Option<Cell>) -> rusqlite::Result<()> {
     for at in 1..=stmt.parameter_count() {
         let cell = named(stmt, at).and_then(value).unwrap_or(Cell::Null);
         stmt.raw_bind_parameter(at, cell)?;

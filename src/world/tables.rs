@@ -41,9 +41,7 @@ pub(super) fn describe(conn: &Connection) -> Result<Vec<Table>> {
              WHERE l.type IN ('table', 'view', 'virtual') AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
              ORDER BY l.type = 'view', s.rowid",
         )?
-        .query_map([], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-        })?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_>>()?;
     listed
         .into_iter()
@@ -62,8 +60,7 @@ pub(super) fn describe(conn: &Connection) -> Result<Vec<Table>> {
             let mut rows = stmt.query([&table.name])?;
             let mut taken = BTreeSet::new();
             while let Some(row) = rows.next()? {
-                let (column, pk, hidden): (String, i64, i64) =
-                    (row.get(0)?, row.get(1)?, row.get(2)?);
+                let (column, pk, hidden): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 taken.insert(column.to_ascii_lowercase());
                 if hidden == 0 {
                     if pk > 0 {
@@ -75,9 +72,7 @@ pub(super) fn describe(conn: &Connection) -> Result<Vec<Table>> {
             key.sort_unstable();
             table.key = key.into_iter().map(|(_, at)| at).collect();
             if !table.view && !without_rowid && !has_rowid_column(conn, &table)? {
-                table.rowid = ["rowid", "_rowid_", "oid"]
-                    .into_iter()
-                    .find(|name| !taken.contains(*name));
+                table.rowid = ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken.contains(*name));
             }
             Ok(table)
         })
@@ -100,10 +95,7 @@ impl Table {
     /// The names that [`Row`]s are read and written by, rowid first.
     pub fn stored(&self) -> Vec<String> {
         let rowid = self.rowid.map(str::to_owned);
-        rowid
-            .into_iter()
-            .chain(self.columns.iter().cloned())
-            .collect()
+        rowid.into_iter().chain(self.columns.iter().cloned()).collect()
     }
 
     /// Reads every row, in an order that the content alone decides.
@@ -143,13 +135,7 @@ impl Table {
     pub fn to_row(&self, conn: &Connection) -> Result<TableRow> {
         let mut rows = Vec::new();
         self.read(conn, |row| {
-            rows.push(
-                row.rowid
-                    .iter()
-                    .chain(&row.cells)
-                    .map(Cell::to_json)
-                    .collect(),
-            );
+            rows.push(row.rowid.iter().chain(&row.cells).map(Cell::to_json).collect());
         })?;
         Ok(TableRow {
             table: self.name.clone(),

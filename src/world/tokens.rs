@@ -38,9 +38,7 @@ impl Token<'_> {
 
     fn is_text(&self, words: &[&str]) -> bool {
         self.kind == Kind::Text
-            && words
-                .iter()
-                .any(|word| self.text.trim_matches('\'').eq_ignore_ascii_case(word))
+            && words.iter().any(|word| self.text.trim_matches('\'').eq_ignore_ascii_case(word))
     }
 }
 
@@ -64,11 +62,7 @@ pub(super) fn tokens(sql: &str) -> Vec<Token<'_>> {
             _ => (at + 1, Some(Kind::Symbol)),
         };
         if let Some(kind) = kind {
-            found.push(Token {
-                kind,
-                text: &sql[at..end],
-                at,
-            });
+            found.push(Token { kind, text: &sql[at..end], at });
         }
         at = end;
     }
@@ -140,19 +134,14 @@ pub(super) const CURRENT: &[&str] = &["current_date", "current_time", "current_t
 /// The first call, if any, of a function that gives no constant answer: its name as written.
 pub(super) fn inconstant(sql: &str) -> Option<&str> {
     let tokens = tokens(sql);
-    let calls = tokens
-        .windows(2)
-        .filter(|pair| pair[1].is("(") && pair[0].is_name(INCONSTANT));
+    let calls = tokens.windows(2).filter(|pair| pair[1].is("(") && pair[0].is_name(INCONSTANT));
     calls.map(|pair| pair[0].text).next()
 }
 
 /// The first use of the current time, date or timestamp, as written.
 pub(super) fn current_time(sql: &str) -> Option<&str> {
     let is_current = |token: &Token<'_>| token.kind == Kind::Word && token.is_name(CURRENT);
-    tokens(sql)
-        .into_iter()
-        .find(is_current)
-        .map(|token| token.text)
+    tokens(sql).into_iter().find(is_current).map(|token| token.text)
 }
 
 /// The first call of a date function that plainly reads the wall clock or the machine's time zone: as written.
@@ -162,18 +151,15 @@ pub(super) fn current_time(sql: &str) -> Option<&str> {
 pub(super) fn wall_clock(sql: &str) -> Option<String> {
     let tokens = tokens(sql);
     tokens.windows(2).enumerate().find_map(|(i, pair)| {
-        let (_, positions) = DATE_FUNCTIONS
-            .iter()
-            .find(|(function, _)| pair[1].is("(") && pair[0].is_name(&[*function]))?;
+        let (_, positions) =
+            DATE_FUNCTIONS.iter().find(|(function, _)| pair[1].is("(") && pair[0].is_name(&[*function]))?;
         let arguments = arguments(&tokens[i + 2..]);
         let reads_clock = |at: usize| match arguments.get(at) {
             None => true,
             Some(&[only]) => only.is_text(WALL_CLOCK),
             Some(_) => false,
         };
-        let zoned = arguments
-            .iter()
-            .any(|argument| matches!(argument, [only] if only.is_text(ZONED)));
+        let zoned = arguments.iter().any(|argument| matches!(argument, [only] if only.is_text(ZONED)));
         (zoned || positions.iter().any(|at| reads_clock(*at)))
             .then(|| call_text(sql, &tokens[i..], &arguments))
     })
@@ -222,17 +208,7 @@ mod tests {
     fn quotes_and_comments_hold_no_statement_ends() {
         assert_eq!(
             texts("SELECT 'a;''b', \"c;\"\"d\", [e;f], `g;` -- h;\n/* i; */;"),
-            [
-                "SELECT",
-                "'a;''b'",
-                ",",
-                "\"c;\"\"d\"",
-                ",",
-                "[e;f]",
-                ",",
-                "`g;`",
-                ";"
-            ]
+            ["SELECT", "'a;''b'", ",", "\"c;\"\"d\"", ",", "[e;f]", ",", "`g;`", ";"]
         );
     }
 
@@ -247,25 +223,13 @@ mod tests {
     fn only_calls_count_and_only_time_values_mean_the_clock() {
         for (sql, call) in [
             ("SELECT date('now')", Some("date('now')")),
-            (
-                "SELECT \"DATE\"('Now', '+1 day')",
-                Some("\"DATE\"('Now', '+1 day')"),
-            ),
+            ("SELECT \"DATE\"('Now', '+1 day')", Some("\"DATE\"('Now', '+1 day')")),
             ("SELECT datetime()", Some("datetime()")),
             ("SELECT strftime('%s')", Some("strftime('%s')")),
-            (
-                "SELECT strftime('%s', 'subsec')",
-                Some("strftime('%s', 'subsec')"),
-            ),
+            ("SELECT strftime('%s', 'subsec')", Some("strftime('%s', 'subsec')")),
             ("SELECT timediff(a, 'now')", Some("timediff(a, 'now')")),
-            (
-                "SELECT date(f(1, (2)), 'utc')",
-                Some("date(f(1, (2)), 'utc')"),
-            ),
-            (
-                "SELECT strftime('now', a), date(a, 'subsec'), date FROM time",
-                None,
-            ),
+            ("SELECT date(f(1, (2)), 'utc')", Some("date(f(1, (2)), 'utc')")),
+            ("SELECT strftime('now', a), date(a, 'subsec'), date FROM time", None),
             ("SELECT 'date(''now'')' -- date('now')", None),
             ("SELECT update_('now'), date(a || 'now')", None),
         ] {
@@ -274,10 +238,7 @@ mod tests {
         assert_eq!(inconstant("SELECT [RANDOM] (), random"), Some("[RANDOM]"));
         assert_eq!(inconstant("SELECT random, 'random()' FROM changes"), None);
         assert_eq!(current_time("SELECT Current_Date"), Some("Current_Date"));
-        assert_eq!(
-            current_time("SELECT \"current_date\", 'current_date'"),
-            None
-        );
+        assert_eq!(current_time("SELECT \"current_date\", 'current_date'"), None);
     }
 
     proptest::proptest! {

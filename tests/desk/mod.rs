@@ -83,10 +83,7 @@ impl Storage for Memory {
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
-        self.bytes
-            .lock()
-            .expect("lock")
-            .truncate(usize::try_from(length).expect("small"));
+        self.bytes.lock().expect("lock").truncate(usize::try_from(length).expect("small"));
         Ok(())
     }
 
@@ -115,20 +112,12 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self {
-            contract: CONTRACT.to_owned(),
-            scenario: scenario_text(""),
-            started: BTreeMap::new(),
-            seed: 7,
-        }
+        Self { contract: CONTRACT.to_owned(), scenario: scenario_text(""), started: BTreeMap::new(), seed: 7 }
     }
 }
 
 fn source(path: &str, text: &str) -> Source {
-    Source {
-        path: path.into(),
-        text: text.into(),
-    }
+    Source { path: path.into(), text: text.into() }
 }
 
 pub fn contract(text: &str) -> Contract {
@@ -137,8 +126,7 @@ pub fn contract(text: &str) -> Contract {
 }
 
 pub fn scenario(text: &str, contract: &Contract) -> Scenario {
-    scenario_from(source("/desk/s.scenario.yaml", text), contract)
-        .unwrap_or_else(|e| panic!("{e:#?}"))
+    scenario_from(source("/desk/s.scenario.yaml", text), contract).unwrap_or_else(|e| panic!("{e:#?}"))
 }
 
 impl Desk {
@@ -148,18 +136,12 @@ impl Desk {
 
     /// The usual contract under a scenario with `extra`.
     pub fn under(extra: &str) -> Self {
-        Self::with(Plan {
-            scenario: scenario_text(extra),
-            ..Plan::default()
-        })
+        Self::with(Plan { scenario: scenario_text(extra), ..Plan::default() })
     }
 
     /// Another contract.
     pub fn of(contract: &str) -> Self {
-        Self::with(Plan {
-            contract: contract.to_owned(),
-            ..Plan::default()
-        })
+        Self::with(Plan { contract: contract.to_owned(), ..Plan::default() })
     }
 
     pub fn with(plan: Plan) -> Self {
@@ -178,14 +160,10 @@ impl Desk {
         let clock = Clock::start();
         let memory = Memory::default();
         let secrets = tokens.all().map(Token::expose);
-        let redactor = Redactor::new(RedactionKey::random().expect("randomness"), secrets)
-            .expect("a redactor");
-        let journal = Journal::over(
-            Box::new(memory.clone()),
-            clock,
-            contract.limits.record,
-            Arc::new(redactor),
-        );
+        let redactor =
+            Redactor::new(RedactionKey::random().expect("randomness"), secrets).expect("a redactor");
+        let journal =
+            Journal::over(Box::new(memory.clone()), clock, contract.limits.record, Arc::new(redactor));
         let spec = ChannelsSpec {
             trial: TrialId::new("s", 0, number, false),
             contract: &contract,
@@ -209,22 +187,14 @@ impl Desk {
 
     /// The address a worker reads in this variable.
     pub fn at(&self, variable: &str) -> Address {
-        let (_, url) = self
-            .channels
-            .env()
-            .iter()
-            .find(|(name, _)| name == variable)
-            .expect("the variable is set");
+        let (_, url) =
+            self.channels.env().iter().find(|(name, _)| name == variable).expect("the variable is set");
         Address::parse(url)
     }
 
     /// A token of the app's environment.
     pub fn variable(&self, variable: &str) -> String {
-        let found = self
-            .channels
-            .env()
-            .iter()
-            .find(|(name, _)| name == variable);
+        let found = self.channels.env().iter().find(|(name, _)| name == variable);
         found.expect("the variable is set").1.clone()
     }
 
@@ -232,17 +202,12 @@ impl Desk {
     pub fn rows(&self) -> Vec<Value> {
         let bytes = self.memory.bytes.lock().expect("lock").clone();
         let text = String::from_utf8(bytes).expect("UTF-8");
-        text.lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect()
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
     /// Rows of one kind.
     pub fn rows_of(&self, kind: &str) -> Vec<Value> {
-        self.rows()
-            .into_iter()
-            .filter(|row| row["row"] == kind)
-            .collect()
+        self.rows().into_iter().filter(|row| row["row"] == kind).collect()
     }
 
     /// The record as text.
@@ -253,11 +218,7 @@ impl Desk {
     /// Rows of a table of the world.
     pub fn table(&self, name: &str) -> Vec<Vec<Value>> {
         let tables = self.world.tables().expect("tables");
-        tables
-            .into_iter()
-            .find(|table| table.table == name)
-            .expect("the table")
-            .rows
+        tables.into_iter().find(|table| table.table == name).expect("the table").rows
     }
 
     /// Each attempt as `worker tool decision code`.
@@ -265,11 +226,7 @@ impl Desk {
         let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
         self.rows_of("attempt")
             .iter()
-            .map(|row| {
-                ["worker", "tool", "decision", "code"]
-                    .map(|field| word(&row[field]))
-                    .join(" ")
-            })
+            .map(|row| ["worker", "tool", "decision", "code"].map(|field| word(&row[field])).join(" "))
             .collect()
     }
 
@@ -279,11 +236,7 @@ impl Desk {
             .iter()
             .map(|row| {
                 let code = row["code"].as_str().unwrap_or("-");
-                format!(
-                    "{} {code} {}",
-                    row["kind"].as_str().unwrap_or("-"),
-                    row["status"]
-                )
+                format!("{} {code} {}", row["kind"].as_str().unwrap_or("-"), row["status"])
             })
             .collect()
     }
@@ -300,13 +253,9 @@ pub struct Address {
 impl Address {
     pub fn parse(url: &str) -> Self {
         let rest = url.strip_prefix("http://").expect("http");
-        let (socket, prefix) = rest
-            .split_once('/')
-            .map_or((rest, String::new()), |(s, p)| (s, format!("/{p}")));
-        Self {
-            socket: socket.parse().expect("a socket address"),
-            prefix,
-        }
+        let (socket, prefix) =
+            rest.split_once('/').map_or((rest, String::new()), |(s, p)| (s, format!("/{p}")));
+        Self { socket: socket.parse().expect("a socket address"), prefix }
     }
 
     pub fn token(&self) -> &str {
@@ -315,10 +264,7 @@ impl Address {
 
     /// Another path prefix at the same door.
     pub fn with_prefix(&self, prefix: &str) -> Self {
-        Self {
-            socket: self.socket,
-            prefix: prefix.to_owned(),
-        }
+        Self { socket: self.socket, prefix: prefix.to_owned() }
     }
 
     /// Sends `METHOD target` with these header lines and this body, on a connection of its own.
@@ -348,8 +294,7 @@ impl Address {
         let mut stream = TcpStream::connect(self.socket).await.expect("a connection");
         stream.write_all(bytes).await.expect("sent");
         let mut all = Vec::new();
-        let read =
-            tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut all)).await;
+        let read = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut all)).await;
         // A reset after the answer is an end like any other.
         let reset = matches!(read.expect("an end"), Err(_));
         Answer::parse(&all, reset)
@@ -360,13 +305,7 @@ impl Address {
     }
 
     pub async fn post(&self, target: &str, body: &str) -> Answer {
-        self.send(
-            "POST",
-            target,
-            &["content-type: application/json"],
-            body.as_bytes(),
-        )
-        .await
+        self.send("POST", target, &["content-type: application/json"], body.as_bytes()).await
     }
 }
 
@@ -389,32 +328,18 @@ impl Answer {
         let mut rest = bytes;
         loop {
             let Some(end) = find(rest, b"\r\n\r\n") else {
-                return Self {
-                    reset,
-                    ..Self::default()
-                };
+                return Self { reset, ..Self::default() };
             };
             let (head, after) = (&rest[..end], &rest[end + 4..]);
-            let mut lines = head
-                .split(|b| *b == b'\n')
-                .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+            let mut lines = head.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
             let status = String::from_utf8_lossy(lines.next().unwrap_or_default());
-            let status: u16 = status
-                .split(' ')
-                .nth(1)
-                .and_then(|s| s.parse().ok())
-                .expect("a status");
+            let status: u16 = status.split(' ').nth(1).and_then(|s| s.parse().ok()).expect("a status");
             let headers = fields(lines);
             rest = after;
             if (100..200).contains(&status) {
                 continue;
             }
-            let mut answer = Self {
-                status,
-                headers,
-                reset,
-                ..Self::default()
-            };
+            let mut answer = Self { status, headers, reset, ..Self::default() };
             answer.frame(rest);
             return answer;
         }
@@ -448,9 +373,7 @@ impl Answer {
             }
         }
         self.body = rest.to_vec();
-        let length = self
-            .header("content-length")
-            .and_then(|l| l.parse::<usize>().ok());
+        let length = self.header("content-length").and_then(|l| l.parse::<usize>().ok());
         self.whole = length.is_none_or(|length| length == rest.len());
     }
 
@@ -488,7 +411,5 @@ fn fields<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Vec<(String, Vec<u8>)> {
 }
 
 pub fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack
-        .windows(needle.len())
-        .position(|window| window == needle)
+    haystack.windows(needle.len()).position(|window| window == needle)
 }

@@ -91,30 +91,20 @@ async fn answer(request: Request<Incoming>) -> Response<Body> {
         "/no-content" => plain(StatusCode::NO_CONTENT, Bytes::new()),
         "/not-modified" => {
             let mut response = plain(StatusCode::NOT_MODIFIED, Bytes::new());
-            response
-                .headers_mut()
-                .insert("etag", "\"v1\"".parse().expect("a value"));
+            response.headers_mut().insert("etag", "\"v1\"".parse().expect("a value"));
             response
         }
-        "/conflict" => with_type(
-            plain(StatusCode::CONFLICT, "{\"why\":\"twice\"}"),
-            "application/problem+json",
-        ),
-        "/broken" => with_type(
-            plain(StatusCode::INTERNAL_SERVER_ERROR, "{\"oops\":1}"),
-            "application/json",
-        ),
+        "/conflict" => {
+            with_type(plain(StatusCode::CONFLICT, "{\"why\":\"twice\"}"), "application/problem+json")
+        }
+        "/broken" => with_type(plain(StatusCode::INTERNAL_SERVER_ERROR, "{\"oops\":1}"), "application/json"),
         "/odd" => odd(),
         "/zipped" => {
             let mut response = plain(
                 StatusCode::OK,
-                Bytes::from_static(&[
-                    0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                ]),
+                Bytes::from_static(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
             );
-            response
-                .headers_mut()
-                .insert("content-encoding", "gzip".parse().expect("a value"));
+            response.headers_mut().insert("content-encoding", "gzip".parse().expect("a value"));
             response
         }
         "/trailers" => trailers(),
@@ -147,9 +137,7 @@ fn plain(status: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
 }
 
 fn with_type(mut response: Response<Body>, kind: &'static str) -> Response<Body> {
-    response
-        .headers_mut()
-        .insert("content-type", kind.parse().expect("a value"));
+    response.headers_mut().insert("content-type", kind.parse().expect("a value"));
     response
 }
 
@@ -162,14 +150,8 @@ fn odd() -> Response<Body> {
     let high = http::HeaderValue::from_bytes(b"caf\xe9 \t\"quoted\"").expect("obs-text");
     headers.insert("x-odd_name!#$%&'*+.^`|~", high);
     headers.insert("x-empty", "".parse().expect("a value"));
-    headers.insert(
-        "www-authenticate",
-        "Basic realm=\"x\"".parse().expect("a value"),
-    );
-    headers.insert(
-        "link",
-        "</a>; rel=next, </b>; rel=prev".parse().expect("a value"),
-    );
+    headers.insert("www-authenticate", "Basic realm=\"x\"".parse().expect("a value"));
+    headers.insert("link", "</a>; rel=next, </b>; rel=prev".parse().expect("a value"));
     response
 }
 
@@ -181,9 +163,7 @@ fn trailers() -> Response<Body> {
         let _ = send.send_trailers(trailers).await;
     });
     let mut response = Response::new(frames);
-    response
-        .headers_mut()
-        .insert("trailer", "x-sum".parse().expect("a value"));
+    response.headers_mut().insert("trailer", "x-sum".parse().expect("a value"));
     response
 }
 
@@ -222,10 +202,7 @@ async fn echo(request: Request<Incoming>) -> Response<Body> {
         .iter()
         // This hop's own.
         .filter(|(name, _)| {
-            !matches!(
-                name.as_str(),
-                "host" | "connection" | "transfer-encoding" | "content-length"
-            )
+            !matches!(name.as_str(), "host" | "connection" | "transfer-encoding" | "content-length")
         })
         .map(|(name, value)| (name.to_string(), latin(value.as_bytes())))
         .collect();

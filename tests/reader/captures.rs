@@ -32,10 +32,7 @@ pub fn lines() -> Vec<(String, String)> {
     files.sort();
     let mut lines = Vec::new();
     for path in files {
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .expect("name");
+        let name = path.file_name().and_then(|name| name.to_str()).expect("name");
         let folder = name.trim_end_matches(".jsonl.gz").replacen('-', "/", 1);
         let file = std::fs::File::open(&path).expect("file");
         for line in BufReader::new(GzDecoder::new(file)).lines() {
@@ -46,10 +43,7 @@ pub fn lines() -> Vec<(String, String)> {
 }
 
 pub fn captures() -> Vec<Capture> {
-    lines()
-        .into_iter()
-        .map(|(folder, line)| parse(&folder, &line))
-        .collect()
+    lines().into_iter().map(|(folder, line)| parse(&folder, &line)).collect()
 }
 
 pub fn parse(folder: &str, line: &str) -> Capture {
@@ -57,22 +51,13 @@ pub fn parse(folder: &str, line: &str) -> Capture {
     let case = line["case"].as_str().expect("case");
     let name = format!("{folder}/{case}");
     let requests = line["spans"].as_array().expect("spans");
-    let text: String = requests
-        .iter()
-        .map(|request| format!("{request}\n"))
-        .collect();
+    let text: String = requests.iter().map(|request| format!("{request}\n")).collect();
     let mut spans = Vec::new();
     for batch in SpanReader::new(Cursor::new(text), 1 << 20).expect("reader") {
         let batch = batch.expect("batch");
         assert_eq!(batch.rejected.total(), 0, "{name}");
         spans.extend(batch.spans);
     }
-    let Value::Array(expected) = line["expected"].take() else {
-        panic!("{name}: no rows")
-    };
-    Capture {
-        name,
-        spans,
-        expected,
-    }
+    let Value::Array(expected) = line["expected"].take() else { panic!("{name}: no rows") };
+    Capture { name, spans, expected }
 }

@@ -16,11 +16,7 @@ fn trace(number: u128) -> TraceId {
 }
 
 fn span(number: u64, parent: Option<u64>, operation: &str, name: &str) -> Span {
-    let key = if operation == "execute_tool" {
-        "gen_ai.tool.name"
-    } else {
-        "gen_ai.agent.name"
-    };
+    let key = if operation == "execute_tool" { "gen_ai.tool.name" } else { "gen_ai.agent.name" };
     let text = |text: &str| AttrValue::Str(text.into());
     Span {
         trace_id: trace(1),
@@ -57,13 +53,12 @@ fn circles_and_own_parents_are_missing_links_and_never_roots() {
         span(6, Some(5), "execute_tool", "four"),
     ];
     let events = events::read(&spans);
-    assert!(events.iter().any(
-        |event| event.tool.as_deref() == Some("own") && event.agent.as_deref() == Some("alone")
-    ));
-    for event in events
-        .iter()
-        .filter(|event| event.tool.as_deref() != Some("four"))
-    {
+    assert!(
+        events
+            .iter()
+            .any(|event| event.tool.as_deref() == Some("own") && event.agent.as_deref() == Some("alone"))
+    );
+    for event in events.iter().filter(|event| event.tool.as_deref() != Some("four")) {
         assert_eq!(event.relationship, Relationship::Unknown, "{event:?}");
     }
 }
@@ -72,44 +67,26 @@ fn circles_and_own_parents_are_missing_links_and_never_roots() {
 fn ten_thousand_deep_is_read_to_the_bottom() {
     let mut spans: Vec<Span> = (1..=10_000)
         .map(|n| {
-            let operation = if n % 2 == 0 {
-                "execute_tool"
-            } else {
-                "invoke_agent"
-            };
+            let operation = if n % 2 == 0 { "execute_tool" } else { "invoke_agent" };
             span(n, (n > 1).then(|| n - 1), operation, &format!("n{n}"))
         })
         .collect();
     spans.push(span(10_001, Some(9_999), "execute_tool", "bottom"));
     let events = events::read(&spans);
-    let bottom = events
-        .iter()
-        .find(|event| event.tool.as_deref() == Some("bottom"))
-        .expect("bottom");
+    let bottom = events.iter().find(|event| event.tool.as_deref() == Some("bottom")).expect("bottom");
     assert_eq!(bottom.agent.as_deref(), Some("n9999"));
     assert_eq!(bottom.relationship, Relationship::Observed);
-    assert_eq!(
-        events
-            .iter()
-            .filter(|event| event.kind == Kind::Delegated)
-            .count(),
-        4_999
-    );
+    assert_eq!(events.iter().filter(|event| event.kind == Kind::Delegated).count(), 4_999);
     let mut told = Vec::new();
     events::tree(&mut told, &events).expect("told");
-    assert_eq!(
-        told.iter().filter(|byte| **byte == b'\n').count(),
-        events.len()
-    );
+    assert_eq!(told.iter().filter(|byte| **byte == b'\n').count(), events.len());
 }
 
 #[test]
 fn groups_in_groups_ten_thousand_deep_start_their_runs_at_once() {
-    let mut spans: Vec<Span> = (1..=10_000)
-        .map(|n| span(n, (n > 1).then(|| n - 1), "invoke_workflow", "g"))
-        .collect();
-    spans
-        .extend((10_001..=20_000).map(|n| span(n, Some(10_000), "invoke_agent", &format!("a{n}"))));
+    let mut spans: Vec<Span> =
+        (1..=10_000).map(|n| span(n, (n > 1).then(|| n - 1), "invoke_workflow", "g")).collect();
+    spans.extend((10_001..=20_000).map(|n| span(n, Some(10_000), "invoke_agent", &format!("a{n}"))));
     let events = events::read(&spans);
     assert_eq!(events.len(), 9_999, "the first has no row");
 }
@@ -122,28 +99,16 @@ fn many_passes_in_one_place_are_matched_without_looking_at_each_other() {
         spans.push(span(agent, Some(1), "invoke_agent", &format!("a{}", n % 7)));
         let mut call = span(agent + 1, Some(agent), "execute_tool", "over");
         call.end = call.start + 1;
-        call.attributes.0.push((
-            "gen_ai.transfer.mode".into(),
-            AttrValue::Str("pass_control".into()),
-        ));
+        call.attributes.0.push(("gen_ai.transfer.mode".into(), AttrValue::Str("pass_control".into())));
         spans.push(call);
     }
     let events = events::read(&spans);
-    assert_eq!(
-        events
-            .iter()
-            .filter(|event| event.kind == Kind::Transferred)
-            .count(),
-        49_999
-    );
+    assert_eq!(events.iter().filter(|event| event.kind == Kind::Transferred).count(), 49_999);
 }
 
 #[test]
 fn equal_ids_in_two_traces_are_two_spans() {
-    let mut spans = vec![
-        span(1, None, "invoke_agent", "here"),
-        span(2, Some(1), "execute_tool", "t"),
-    ];
+    let mut spans = vec![span(1, None, "invoke_agent", "here"), span(2, Some(1), "execute_tool", "t")];
     for mut other in spans.clone() {
         other.trace_id = trace(2);
         spans.push(other);
@@ -165,28 +130,16 @@ fn spans_without_ids_are_nobodys_parents() {
     call.trace_id = TraceId::default();
     agent.span_id = id(3);
     call.parent = Some(id(3));
-    assert!(
-        events::read(&[agent, call])
-            .iter()
-            .all(|event| event.relationship == Relationship::Unknown)
-    );
+    assert!(events::read(&[agent, call]).iter().all(|event| event.relationship == Relationship::Unknown));
 }
 
 #[test]
 fn of_a_span_sent_twice_the_one_that_ended_last_is_read_whatever_came_first() {
-    let early = Span {
-        end: 20,
-        ..span(2, Some(1), "execute_tool", "draft")
-    };
-    let late = Span {
-        end: 30,
-        ..span(2, Some(1), "execute_tool", "done")
-    };
+    let early = Span { end: 20, ..span(2, Some(1), "execute_tool", "draft") };
+    let late = Span { end: 30, ..span(2, Some(1), "execute_tool", "done") };
     let agent = span(1, None, "invoke_agent", "a");
-    for spans in [
-        [agent.clone(), early.clone(), late.clone()],
-        [late.clone(), early.clone(), agent.clone()],
-    ] {
+    for spans in [[agent.clone(), early.clone(), late.clone()], [late.clone(), early.clone(), agent.clone()]]
+    {
         let events = events::read(&spans);
         assert_eq!(events.len(), 1);
         assert_eq!(events[0].tool.as_deref(), Some("done"));
@@ -195,10 +148,7 @@ fn of_a_span_sent_twice_the_one_that_ended_last_is_read_whatever_came_first() {
 
 #[test]
 fn control_characters_in_names_do_not_reach_a_terminal() {
-    let spans = [
-        span(1, None, "invoke_agent", "a\u{1b}[2J\n"),
-        span(2, Some(1), "execute_tool", "t\r\u{7}"),
-    ];
+    let spans = [span(1, None, "invoke_agent", "a\u{1b}[2J\n"), span(2, Some(1), "execute_tool", "t\r\u{7}")];
     let mut told = Vec::new();
     events::tree(&mut told, &events::read(&spans)).expect("told");
     let told = String::from_utf8(told).expect("UTF-8");
@@ -236,9 +186,7 @@ fn any_value() -> impl Strategy<Value = AttrValue> {
         any::<f64>().prop_map(AttrValue::Double),
         any::<Vec<u8>>().prop_map(|bytes| AttrValue::Bytes(bytes.into())),
     ];
-    leaf.prop_recursive(2, 6, 3, |inner| {
-        prop::collection::vec(inner, 0..3).prop_map(AttrValue::List)
-    })
+    leaf.prop_recursive(2, 6, 3, |inner| prop::collection::vec(inner, 0..3).prop_map(AttrValue::List))
 }
 
 fn any_span() -> impl Strategy<Value = Span> {
@@ -315,34 +263,17 @@ fn any_span() -> impl Strategy<Value = Span> {
     let attributes = prop::collection::vec((prop::sample::select(keys), any_value()), 0..8);
     let ids = (0..4u8, 0..9u64, prop::option::of(0..9u64));
     let times = (any::<u64>(), any::<u64>());
-    (
-        ids,
-        times,
-        prop::sample::select(scopes),
-        prop::sample::select(names),
-        attributes,
-        any::<i32>(),
-    )
-        .prop_map(
-            |((t, s, parent), (start, end), scope, name, attributes, kind)| Span {
-                trace_id: trace(u128::from(t)),
-                start,
-                end,
-                kind,
-                name: name.into(),
-                attributes: Attributes(
-                    attributes
-                        .into_iter()
-                        .map(|(key, value)| (key.into(), value))
-                        .collect(),
-                ),
-                scope: Arc::new(Scope {
-                    name: scope.into(),
-                    ..Scope::default()
-                }),
-                ..span(s, parent, "", "")
-            },
-        )
+    (ids, times, prop::sample::select(scopes), prop::sample::select(names), attributes, any::<i32>())
+        .prop_map(|((t, s, parent), (start, end), scope, name, attributes, kind)| Span {
+            trace_id: trace(u128::from(t)),
+            start,
+            end,
+            kind,
+            name: name.into(),
+            attributes: Attributes(attributes.into_iter().map(|(key, value)| (key.into(), value)).collect()),
+            scope: Arc::new(Scope { name: scope.into(), ..Scope::default() }),
+            ..span(s, parent, "", "")
+        })
 }
 
 proptest! {

@@ -57,7 +57,12 @@ fn no_single_span_hides_by_its_absence_that_a_claim_is_a_guess() {
         for gone in 0..capture.spans.len() {
             let mut spans = capture.spans.clone();
             spans.remove(gone);
-            assert_eq!(new_claims(&capture.spans, &spans), Vec::<String>::new(), "{} without {gone}", capture.name);
+            assert_eq!(
+                new_claims(&capture.spans, &spans),
+                Vec::<String>::new(),
+                "{} without {gone}",
+                capture.name
+            );
         }
     }
 }
@@ -74,8 +79,12 @@ fn new_claims(all: &[Span], fewer: &[Span]) -> Vec<String> {
         .map(|event| Event { kind: Kind::ToolCall, to: None, ..event.clone() })
         .collect();
     before.extend(calls);
-    let now = events::read(fewer).into_iter().filter(|event| observed(event) && !events::basis::is_by_place(event.basis));
-    now.filter(|event| !before.iter().any(|earlier| says_no_more(event, earlier))).map(|event| format!("{event:?}")).collect()
+    let now = events::read(fewer)
+        .into_iter()
+        .filter(|event| observed(event) && !events::basis::is_by_place(event.basis));
+    now.filter(|event| !before.iter().any(|earlier| says_no_more(event, earlier)))
+        .map(|event| format!("{event:?}"))
+        .collect()
 }
 
 /// Whether an event claims who did what to whom as an earlier one did, or leaves it open. Not the span it rests on, nor
@@ -91,9 +100,26 @@ fn says_no_more(event: &Event, earlier: &Event) -> bool {
 
 /// Words that are the frameworks' own.
 const THEIRS: [&str; 20] = [
-    "transfer_to_agent", "handoff_to_agent", "delegate_task_to_member", "handoff", "Agent", "Task", "final_answer",
-    "Delegate work to coworker", "delegate_work_to_coworker", "Ask question to coworker", "ask_question_to_coworker",
-    "finish_task", "final_result", "task", "agent", "LangGraph", "workflow", "user", "unknown", "set_model_response",
+    "transfer_to_agent",
+    "handoff_to_agent",
+    "delegate_task_to_member",
+    "handoff",
+    "Agent",
+    "Task",
+    "final_answer",
+    "Delegate work to coworker",
+    "delegate_work_to_coworker",
+    "Ask question to coworker",
+    "ask_question_to_coworker",
+    "finish_task",
+    "final_result",
+    "task",
+    "agent",
+    "LangGraph",
+    "workflow",
+    "user",
+    "unknown",
+    "set_model_response",
 ];
 
 #[test]
@@ -109,8 +135,10 @@ fn names_of_agents_and_tools_decide_nothing() {
             names.sort_by_key(|name| std::cmp::Reverse(name.len()));
             names.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|")
         };
-        let whole = Regex::new(&format!(r"(^|[^A-Za-z0-9_\-])(mcp__desk__)?({longest_first})(?P<end>[^A-Za-z0-9_\-])"))
-            .expect("pattern");
+        let whole = Regex::new(&format!(
+            r"(^|[^A-Za-z0-9_\-])(mcp__desk__)?({longest_first})(?P<end>[^A-Za-z0-9_\-])"
+        ))
+        .expect("pattern");
         let mut renamed = line;
         // Names beside each other share a border, so that once is not enough.
         for _ in 0..2 {
@@ -132,7 +160,9 @@ fn names(capture: &Capture) -> BTreeMap<String, String> {
     for row in &capture.expected {
         let accepted = row["accept"].as_array().into_iter().flatten();
         for row in std::iter::once(row).chain(accepted) {
-            names.extend(["agent", "from", "to", "tool"].iter().filter_map(|key| row[key].as_str()).map(str::to_owned));
+            names.extend(
+                ["agent", "from", "to", "tool"].iter().filter_map(|key| row[key].as_str()).map(str::to_owned),
+            );
         }
     }
     names
@@ -148,7 +178,9 @@ fn captures_read_together_give_what_each_gives_alone() {
     // One process of an app runs many trials' worth of traces; here all frameworks at once.
     let mut each: HashMap<_, Vec<Event>> = HashMap::new();
     let mut spans = Vec::new();
-    for capture in all().iter().filter(|capture| !capture.name.contains("two_tracers") && !capture.name.contains('+')) {
+    for capture in
+        all().iter().filter(|capture| !capture.name.contains("two_tracers") && !capture.name.contains('+'))
+    {
         if capture.name.starts_with("mutations") {
             continue;
         }

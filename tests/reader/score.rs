@@ -7,17 +7,8 @@ use mocktrial::journal::EventRow;
 use serde_json::Value;
 
 const SHAPE: [&str; 6] = ["kind", "agent", "from", "to", "tool", "relationship"];
-const FULL: [&str; 9] = [
-    "kind",
-    "agent",
-    "from",
-    "to",
-    "tool",
-    "relationship",
-    "parent",
-    "returned",
-    "arguments",
-];
+const FULL: [&str; 9] =
+    ["kind", "agent", "from", "to", "tool", "relationship", "parent", "returned", "arguments"];
 
 #[derive(Debug, Default)]
 pub struct Score {
@@ -52,15 +43,11 @@ type Row = BTreeMap<&'static str, String>;
 type Want = BTreeMap<&'static str, BTreeSet<String>>;
 
 pub fn score(expected: &[Value], events: &[Event]) -> Score {
-    let (names, mut want_count) = hand_off_names(
-        expected
-            .iter()
-            .map(|row| (text(&row["kind"]), text(&row["to"]))),
-    );
+    let (names, mut want_count) =
+        hand_off_names(expected.iter().map(|row| (text(&row["kind"]), text(&row["to"]))));
     let wants: Vec<Want> = expected.iter().map(|row| want(row, &names)).collect();
     let (rows, got_count) = rows(events);
-    let count =
-        |counts: &HashMap<String, usize>, like: &str| counts.get(like).copied().unwrap_or(0);
+    let count = |counts: &HashMap<String, usize>, like: &str| counts.get(like).copied().unwrap_or(0);
     // Where the two sides hold a different number of like hand-offs, which one of them is not compared.
     let like = |parent: &str| -> String {
         let kind_and_to = parent.rsplit_once('#').map_or(parent, |(like, _)| like);
@@ -89,17 +76,16 @@ pub fn score(expected: &[Value], events: &[Event]) -> Score {
     want_count.clear();
     let (found_shape, used_shape) = pair_up(&wants, &rows, &SHAPE);
     let (found, used) = pair_up(&wants, &rows, &FULL);
-    let wanted: Vec<usize> = (0..wants.len())
-        .filter(|i| expected[*i]["may_omit"] != true || found.contains(i))
-        .collect();
+    let wanted: Vec<usize> =
+        (0..wants.len()).filter(|i| expected[*i]["may_omit"] != true || found.contains(i)).collect();
     let missed: BTreeSet<(String, String)> = (0..wants.len())
         .filter(|i| !found_shape.contains(i))
         .map(|i| (text(&expected[i]["tool"]), text(&expected[i]["from"])))
         .collect();
     let guessed = |j: &usize| {
         let row = &rows[*j];
-        let unrecognised = row["kind"] == "tool_call"
-            && missed.contains(&(row["tool"].clone(), row["agent"].clone()));
+        let unrecognised =
+            row["kind"] == "tool_call" && missed.contains(&(row["tool"].clone(), row["agent"].clone()));
         !used_shape.contains(j) && row["relationship"] == "observed" && !unrecognised
     };
     Score {
@@ -107,22 +93,13 @@ pub fn score(expected: &[Value], events: &[Event]) -> Score {
         read: rows.len(),
         found: found.len(),
         guesses: (0..rows.len()).filter(guessed).count(),
-        missing: wanted
-            .iter()
-            .filter(|i| !found.contains(i))
-            .map(|i| format!("{:?}", wants[*i]))
-            .collect(),
-        added: (0..rows.len())
-            .filter(|j| !used.contains(j))
-            .map(|j| format!("{:?}", rows[j]))
-            .collect(),
+        missing: wanted.iter().filter(|i| !found.contains(i)).map(|i| format!("{:?}", wants[*i])).collect(),
+        added: (0..rows.len()).filter(|j| !used.contains(j)).map(|j| format!("{:?}", rows[j])).collect(),
     }
 }
 
 /// Each hand-off as kind, receiver and which of several like it: what a parent is compared by.
-fn hand_off_names(
-    events: impl Iterator<Item = (String, String)>,
-) -> (Vec<String>, HashMap<String, usize>) {
+fn hand_off_names(events: impl Iterator<Item = (String, String)>) -> (Vec<String>, HashMap<String, usize>) {
     let mut count: HashMap<String, usize> = HashMap::new();
     let names = events
         .map(|(kind, to)| {
@@ -147,17 +124,10 @@ fn want(row: &Value, names: &[String]) -> Want {
         reading
     }));
     for reading in readings {
-        let parent = reading["parent_event"]
-            .as_u64()
-            .map_or(String::new(), |i| names[i as usize].clone());
+        let parent = reading["parent_event"].as_u64().map_or(String::new(), |i| names[i as usize].clone());
         let fields = fields(
             &text(&reading["kind"]),
-            [
-                text(&reading["agent"]),
-                text(&reading["from"]),
-                text(&reading["to"]),
-                text(&reading["tool"]),
-            ],
+            [text(&reading["agent"]), text(&reading["from"]), text(&reading["to"]), text(&reading["tool"])],
             text(&reading["relationship"]),
             parent,
             reading["returned"] == true,
@@ -188,15 +158,8 @@ fn rows(events: &[Event]) -> (Vec<Row>, HashMap<String, usize>) {
             let name = |name: Option<String>| name.unwrap_or_default();
             fields(
                 &row.kind,
-                [
-                    name(row.agent),
-                    name(row.from),
-                    name(row.to),
-                    name(row.tool),
-                ],
-                serde_json::to_value(row.relationship)
-                    .map(|word| text(&word))
-                    .expect("word"),
+                [name(row.agent), name(row.from), name(row.to), name(row.tool)],
+                serde_json::to_value(row.relationship).map(|word| text(&word)).expect("word"),
                 parent.map_or(String::new(), |name| (*name).clone()),
                 row.ended_at.is_some(),
                 &row.arguments,
@@ -244,10 +207,7 @@ fn plain(value: &Value) -> Value {
         },
         Value::Number(number) => number.as_f64().map_or_else(|| value.clone(), Value::from),
         Value::Array(items) => items.iter().map(plain).collect(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| (key.clone(), plain(value)))
-            .collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), plain(value))).collect(),
         other => other.clone(),
     }
 }
@@ -275,16 +235,11 @@ fn pair_up(wants: &[Want], rows: &[Row], on: &[&str]) -> (BTreeSet<usize>, BTree
         false
     }
     let agree = |want: &Want, row: &Row| on.iter().all(|field| want[field].contains(&row[field]));
-    let agrees: Vec<Vec<bool>> = wants
-        .iter()
-        .map(|want| rows.iter().map(|row| agree(want, row)).collect())
-        .collect();
+    let agrees: Vec<Vec<bool>> =
+        wants.iter().map(|want| rows.iter().map(|row| agree(want, row)).collect()).collect();
     let mut owner = HashMap::new();
     for i in 0..wants.len() {
         place(i, &agrees, &mut BTreeSet::new(), &mut owner);
     }
-    (
-        owner.values().copied().collect(),
-        owner.keys().copied().collect(),
-    )
+    (owner.values().copied().collect(), owner.keys().copied().collect())
 }

@@ -22,9 +22,7 @@ use crate::{LIMITS, open};
 fn check(received: Received) {
     let find = |name: &str| -> Span {
         let mut found = received.spans.iter().filter(|span| &*span.name == name);
-        let span = found
-            .next()
-            .unwrap_or_else(|| panic!("no {name}: {received:?}"));
+        let span = found.next().unwrap_or_else(|| panic!("no {name}: {received:?}"));
         assert!(found.next().is_none(), "{name} twice");
         span.clone()
     };
@@ -37,10 +35,7 @@ fn check(received: Received) {
     assert_eq!(tool.parent, Some(agent.span_id));
     assert_eq!(tool.trace_id, agent.trace_id);
     assert_eq!(tool.kind, 3);
-    assert_eq!(
-        tool.attributes.text("gen_ai.tool.name"),
-        Some("issue_refund")
-    );
+    assert_eq!(tool.attributes.text("gen_ai.tool.name"), Some("issue_refund"));
     assert_eq!(tool.attributes.get("amount"), Some(&AttrValue::Int(5990)));
     assert_eq!(tool.attributes.get("rate"), Some(&AttrValue::Double(0.5)));
     assert_eq!(tool.attributes.get("final"), Some(&AttrValue::Bool(true)));
@@ -48,15 +43,9 @@ fn check(received: Received) {
     assert_eq!(tool.attributes.get("items"), Some(&AttrValue::List(items)));
     assert_eq!(&*tool.events[0].name, "asked");
     assert_eq!(tool.events[0].attributes.text("by"), Some("coordinator"));
-    assert_eq!(
-        (tool.status, &*tool.status_message),
-        (Status::Error, "already refunded")
-    );
+    assert_eq!((tool.status, &*tool.status_message), (Status::Error, "already refunded"));
     assert!(tool.start > 0 && tool.end >= tool.start && !tool.cut);
-    assert_eq!(
-        (&*tool.scope.name, &*tool.scope.version),
-        ("exporters.test", "1.2.3")
-    );
+    assert_eq!((&*tool.scope.name, &*tool.scope.version), ("exporters.test", "1.2.3"));
     assert!(tool.resource.text("service.name").is_some());
 }
 
@@ -66,15 +55,11 @@ fn variable(env: &[(String, String)], name: &str) -> String {
 }
 
 fn trace(provider: &SdkTracerProvider) {
-    let scope = opentelemetry::InstrumentationScope::builder("exporters.test")
-        .with_version("1.2.3")
-        .build();
+    let scope = opentelemetry::InstrumentationScope::builder("exporters.test").with_version("1.2.3").build();
     let tracer = provider.tracer_with_scope(scope);
     tracer.in_span("invoke_agent refund", |_| {
-        let mut tool = tracer
-            .span_builder("execute_tool issue_refund")
-            .with_kind(SpanKind::Client)
-            .start(&tracer);
+        let mut tool =
+            tracer.span_builder("execute_tool issue_refund").with_kind(SpanKind::Client).start(&tracer);
         tool.set_attribute(KeyValue::new("gen_ai.tool.name", "issue_refund"));
         tool.set_attribute(KeyValue::new("amount", 5990));
         tool.set_attribute(KeyValue::new("rate", 0.5));
@@ -89,9 +74,8 @@ fn trace(provider: &SdkTracerProvider) {
 
 async fn flush(provider: SdkTracerProvider) {
     // It blocks until the exporter's own thread is done.
-    let flushed = tokio::task::spawn_blocking(move || {
-        provider.force_flush().and_then(|()| provider.shutdown())
-    });
+    let flushed =
+        tokio::task::spawn_blocking(move || provider.force_flush().and_then(|()| provider.shutdown()));
     flushed.await.expect("no panic").expect("exported");
 }
 
@@ -111,21 +95,13 @@ async fn rust_over_grpc() {
             Some(compression) => exporter.with_compression(compression),
             None => exporter,
         };
-        let provider = SdkTracerProvider::builder()
-            .with_batch_exporter(exporter.build().expect("an exporter"))
-            .build();
+        let provider =
+            SdkTracerProvider::builder().with_batch_exporter(exporter.build().expect("an exporter")).build();
         trace(&provider);
         flush(provider).await;
-        assert!(
-            intake
-                .quiet(Duration::from_millis(20), Duration::from_secs(30))
-                .await
-        );
+        assert!(intake.quiet(Duration::from_millis(20), Duration::from_secs(30)).await);
         let spans = intake.take();
-        check(Received {
-            spans,
-            ..Received::default()
-        });
+        check(Received { spans, ..Received::default() });
     }
 }
 
@@ -138,9 +114,7 @@ async fn rust_over_http() {
         .with_endpoint(variable(&env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
         .build()
         .expect("an exporter");
-    let provider = SdkTracerProvider::builder()
-        .with_simple_exporter(exporter)
-        .build();
+    let provider = SdkTracerProvider::builder().with_simple_exporter(exporter).build();
     tokio::task::spawn_blocking(move || {
         trace(&provider);
         provider.shutdown().expect("exported");
@@ -157,13 +131,7 @@ async fn python_over_http() {
 
 #[tokio::test]
 async fn python_over_http_in_gzip() {
-    python(
-        "python_over_http_in_gzip",
-        "http",
-        Protocol::HttpProtobuf,
-        Some("gzip"),
-    )
-    .await;
+    python("python_over_http_in_gzip", "http", Protocol::HttpProtobuf, Some("gzip")).await;
 }
 
 #[tokio::test]
@@ -173,13 +141,7 @@ async fn python_over_grpc() {
 
 #[tokio::test]
 async fn python_over_grpc_in_gzip() {
-    python(
-        "python_over_grpc_in_gzip",
-        "grpc",
-        Protocol::Grpc,
-        Some("gzip"),
-    )
-    .await;
+    python("python_over_grpc_in_gzip", "grpc", Protocol::Grpc, Some("gzip")).await;
 }
 
 #[tokio::test]
@@ -190,35 +152,17 @@ async fn a_python_app_that_chose_grpc_itself_reaches_the_http_endpoint() {
 
 #[tokio::test]
 async fn javascript_over_http_json() {
-    javascript(
-        "javascript_over_http_json",
-        "http",
-        Protocol::HttpJson,
-        None,
-    )
-    .await;
+    javascript("javascript_over_http_json", "http", Protocol::HttpJson, None).await;
 }
 
 #[tokio::test]
 async fn javascript_over_http_json_in_gzip() {
-    javascript(
-        "javascript_over_http_json_in_gzip",
-        "http",
-        Protocol::HttpJson,
-        Some("gzip"),
-    )
-    .await;
+    javascript("javascript_over_http_json_in_gzip", "http", Protocol::HttpJson, Some("gzip")).await;
 }
 
 #[tokio::test]
 async fn javascript_over_http_protobuf() {
-    javascript(
-        "javascript_over_http_protobuf",
-        "proto",
-        Protocol::HttpProtobuf,
-        Some("gzip"),
-    )
-    .await;
+    javascript("javascript_over_http_protobuf", "proto", Protocol::HttpProtobuf, Some("gzip")).await;
 }
 
 #[tokio::test]
@@ -234,9 +178,7 @@ async fn python(test: &str, which: &str, protocol: Protocol, compression: Option
     ];
     let home = match installed("exporters-python", |home| {
         let venv = home.join("venv");
-        run(std::process::Command::new("python3")
-            .args(["-m", "venv"])
-            .arg(&venv))?;
+        run(std::process::Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
         let pip = venv.join("bin/pip");
         run(std::process::Command::new(pip)
             .args(["install", "--quiet", "--disable-pip-version-check"])
@@ -260,14 +202,7 @@ async fn javascript(test: &str, which: &str, protocol: Protocol, compression: Op
     ];
     let home = match installed("exporters-javascript", |home| {
         run(std::process::Command::new("npm")
-            .args([
-                "install",
-                "--silent",
-                "--no-fund",
-                "--no-audit",
-                "--ignore-scripts",
-                "--prefix",
-            ])
+            .args(["install", "--silent", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix"])
             .arg(home)
             .args(packages))
     }) {
@@ -303,19 +238,12 @@ async fn export(mut command: Command, protocol: Protocol, compression: Option<&s
 }
 
 fn program(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/apps/exporters")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps/exporters").join(name)
 }
 
 /// A folder in which `install` was done once; others wait for it and find it done.
-fn installed(
-    name: &str,
-    install: impl FnOnce(&Path) -> Result<(), String>,
-) -> Result<PathBuf, String> {
-    let home = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("target/test-envs")
-        .join(name);
+fn installed(name: &str, install: impl FnOnce(&Path) -> Result<(), String>) -> Result<PathBuf, String> {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-envs").join(name);
     fs::create_dir_all(&home).map_err(|why| why.to_string())?;
     let lock = File::create(home.join("lock")).map_err(|why| why.to_string())?;
     lock.lock().map_err(|why| why.to_string())?;
@@ -328,23 +256,14 @@ fn installed(
 }
 
 fn run(command: &mut std::process::Command) -> Result<(), String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|why| format!("{command:?}: {why}"))?;
+    let output = command.stdin(Stdio::null()).output().map_err(|why| format!("{command:?}: {why}"))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!(
-        "{command:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    ))
+    Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn skipped(test: &str, why: &str) {
     println!("skipped: {test}: {why}");
-    assert!(
-        std::env::var_os("MOCKTRIAL_NO_SKIP").is_none_or(|no| no != "1"),
-        "not to be skipped: {why}"
-    );
+    assert!(std::env::var_os("MOCKTRIAL_NO_SKIP").is_none_or(|no| no != "1"), "not to be skipped: {why}");
 }

@@ -16,10 +16,8 @@ fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
 
 fn call(path: &str, token: &str, body: Vec<u8>) -> Request<Full<Bytes>> {
     let mut call = request(path, "application/grpc", body);
-    call.headers_mut()
-        .insert("mocktrial-channel", token.parse().expect("a header"));
-    call.headers_mut()
-        .insert("te", "trailers".parse().expect("a header"));
+    call.headers_mut().insert("mocktrial-channel", token.parse().expect("a header"));
+    call.headers_mut().insert("te", "trailers".parse().expect("a header"));
     call
 }
 

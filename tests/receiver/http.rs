@@ -43,20 +43,8 @@ async fn a_batch_under_an_open_token_is_kept_and_answered_with_nothing() {
     assert!(answer.body.is_empty(), "full success is an empty message");
     assert_eq!(intake.exports(), 1);
     let received = intake.close();
-    assert!(
-        received
-            .spans
-            .iter()
-            .any(|span| &*span.name == "invoke_agent order_lookup")
-    );
-    assert_eq!(
-        (
-            received.dropped,
-            received.duplicates,
-            received.foreign_spans
-        ),
-        (0, 0, 0)
-    );
+    assert!(received.spans.iter().any(|span| &*span.name == "invoke_agent order_lookup"));
+    assert_eq!((received.dropped, received.duplicates, received.foreign_spans), (0, 0, 0));
     assert!(received.rejected.is_empty());
 }
 
@@ -66,13 +54,9 @@ async fn json_is_answered_in_json_and_gzip_is_unpacked() {
     let path = format!("/{token}/v1/traces");
     let packed = gzip(body(&[span(1)]).as_bytes());
     let mut json = request(&path, "application/json; charset=utf-8", packed);
-    json.headers_mut()
-        .insert("content-encoding", "gzip".parse().expect("a header"));
+    json.headers_mut().insert("content-encoding", "gzip".parse().expect("a header"));
     let answer = send(receiver.local_addr(), json).await;
-    assert_eq!(
-        (answer.status.as_u16(), &answer.body[..]),
-        (200, &b"{}"[..])
-    );
+    assert_eq!((answer.status.as_u16(), &answer.body[..]), (200, &b"{}"[..]));
     assert_eq!(answer.headers["content-type"], JSON);
     assert_eq!(intake.close().spans.len(), 1);
 }
@@ -81,9 +65,7 @@ async fn json_is_answered_in_json_and_gzip_is_unpacked() {
 async fn the_token_may_ride_in_a_header() {
     let (receiver, intake, token) = open(LIMITS);
     let mut headed = request("/v1/traces", PROTOBUF, ADK);
-    headed
-        .headers_mut()
-        .insert("mocktrial-channel", token.parse().expect("a header"));
+    headed.headers_mut().insert("mocktrial-channel", token.parse().expect("a header"));
     assert_eq!(send(receiver.local_addr(), headed).await.status, 200);
     assert!(!intake.close().spans.is_empty());
 }
@@ -93,18 +75,11 @@ async fn what_is_rejected_is_told_to_the_exporter_and_kept_as_a_count() {
     let (receiver, intake, token) = open(LIMITS);
     let path = format!("/{token}/v1/traces");
     let bad = json!({"traceId": "W47/95gDgQPSabYzgT/GDA==", "spanId": "7uGbfsPBsXQ="});
-    let answer = send(
-        receiver.local_addr(),
-        request(&path, JSON, body(&[span(1), bad])),
-    )
-    .await;
+    let answer = send(receiver.local_addr(), request(&path, JSON, body(&[span(1), bad]))).await;
     assert_eq!(answer.status, 200);
     let told: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
     let why = "an id is base64; OTLP/JSON ids are hex";
-    assert_eq!(
-        told,
-        json!({"partialSuccess": {"rejectedSpans": "1", "errorMessage": why}})
-    );
+    assert_eq!(told, json!({"partialSuccess": {"rejectedSpans": "1", "errorMessage": why}}));
     let received = intake.close();
     assert_eq!(received.spans.len(), 1);
     assert_eq!(received.rejected, [(why.to_owned(), 1)]);
@@ -129,10 +104,7 @@ async fn a_partial_success_in_protobuf_reads_as_one() {
 
 #[tokio::test]
 async fn the_weight_of_all_spans_is_bounded() {
-    let (receiver, intake, token) = open(SpanLimits {
-        span_bytes: 300,
-        ..LIMITS
-    });
+    let (receiver, intake, token) = open(SpanLimits { span_bytes: 300, ..LIMITS });
     let path = format!("/{token}/v1/traces");
     let three = body(&[span(1), span(2), span(3)]);
     send(receiver.local_addr(), request(&path, JSON, three)).await;
@@ -156,22 +128,11 @@ async fn a_batch_that_comes_twice_is_kept_once() {
 async fn spans_taken_early_are_still_known() {
     let (receiver, intake, token) = open(SpanLimits { spans: 2, ..LIMITS });
     let path = format!("/{token}/v1/traces");
-    send(
-        receiver.local_addr(),
-        request(&path, JSON, body(&[span(1), span(2)])),
-    )
-    .await;
+    send(receiver.local_addr(), request(&path, JSON, body(&[span(1), span(2)]))).await;
     assert_eq!(intake.take().len(), 2);
-    send(
-        receiver.local_addr(),
-        request(&path, JSON, body(&[span(2), span(3)])),
-    )
-    .await;
+    send(receiver.local_addr(), request(&path, JSON, body(&[span(2), span(3)]))).await;
     let received = intake.close();
-    assert_eq!(
-        (received.spans.len(), received.duplicates, received.dropped),
-        (0, 1, 1)
-    );
+    assert_eq!((received.spans.len(), received.duplicates, received.dropped), (0, 1, 1));
 }
 
 #[tokio::test]
@@ -187,17 +148,10 @@ async fn spans_of_nobody_are_counted_and_never_kept() {
         format!("/{}/v1/traces", dead.expose()),
         format!("/{}/v1/traces", &token[..31]),
     ] {
-        let answer = send(
-            receiver.local_addr(),
-            request(&path, JSON, body(&[span(1), span(2)])),
-        )
-        .await;
+        let answer = send(receiver.local_addr(), request(&path, JSON, body(&[span(1), span(2)]))).await;
         assert_eq!(answer.status, 403, "not retried, and loud");
         let told = String::from_utf8_lossy(&answer.body);
-        assert!(
-            told.contains("unknown_channel") && !told.contains(&token),
-            "{told}"
-        );
+        assert!(told.contains("unknown_channel") && !told.contains(&token), "{told}");
     }
     let received = intake.close();
     assert_eq!((received.spans.len(), received.foreign_spans), (0, 8));
@@ -211,18 +165,12 @@ async fn a_receiver_that_stands_alone_writes_what_comes_under_any_token() {
     let writing = Arc::clone(&file);
     let all = receiver
         .write_on(LIMITS, move |record| {
-            writing
-                .lock()
-                .expect("one writer")
-                .extend_from_slice(record);
+            writing.lock().expect("one writer").extend_from_slice(record);
             Ok(())
         })
         .expect("randomness");
     let to = receiver.local_addr();
-    assert_eq!(
-        send(to, request("/v1/traces", PROTOBUF, ADK)).await.status,
-        200
-    );
+    assert_eq!(send(to, request("/v1/traces", PROTOBUF, ADK)).await.status, 200);
     let json = request("/anything/v1/traces", JSON, body(&[span(1)]));
     assert_eq!(send(to, json).await.status, 200);
     let received = all.close();
@@ -231,10 +179,8 @@ async fn a_receiver_that_stands_alone_writes_what_comes_under_any_token() {
     assert_eq!(send(to, after).await.status, 403);
 
     let file = file.lock().expect("no writer");
-    let batches: Vec<_> = SpanReader::new(&file[..], 4096)
-        .expect("memory")
-        .map(|batch| batch.expect("a record"))
-        .collect();
+    let batches: Vec<_> =
+        SpanReader::new(&file[..], 4096).expect("memory").map(|batch| batch.expect("a record")).collect();
     let sent = Decoder::new(4096, Ids::Hex).protobuf(ADK);
     assert_eq!(Ok(&batches[0]), sent.as_ref());
     assert_eq!(&*batches[1].spans[0].name, "n");
@@ -256,11 +202,7 @@ async fn logs_and_metrics_are_answered_and_dropped() {
     let (receiver, intake, token) = open(LIMITS);
     for signal in ["logs", "metrics"] {
         let path = format!("/{token}/v1/{signal}");
-        let answer = send(
-            receiver.local_addr(),
-            request(&path, PROTOBUF, &b"anything"[..]),
-        )
-        .await;
+        let answer = send(receiver.local_addr(), request(&path, PROTOBUF, &b"anything"[..])).await;
         assert_eq!((answer.status.as_u16(), answer.body.len()), (200, 0));
     }
     assert_eq!(intake.exports(), 0);
@@ -289,8 +231,7 @@ async fn what_cannot_be_taken_is_refused_with_its_reason_and_noted() {
         (PROTOBUF, "gzip", gzip(&vec![0; 50_000_000]), 413),
     ] {
         let mut sent = request(&path, content_type, sent);
-        sent.headers_mut()
-            .insert("content-encoding", encoding.parse().expect("a header"));
+        sent.headers_mut().insert("content-encoding", encoding.parse().expect("a header"));
         let answer = send(receiver.local_addr(), sent).await;
         assert_eq!(answer.status.as_u16(), status, "{content_type} {encoding}");
         assert!(!answer.body.is_empty(), "a reason");
@@ -298,17 +239,8 @@ async fn what_cannot_be_taken_is_refused_with_its_reason_and_noted() {
     let received = intake.close();
     assert!(received.spans.is_empty());
     let noted: u64 = received.rejected.iter().map(|(_, count)| count).sum();
-    assert_eq!(
-        noted, 9,
-        "all but the one whose encoding was not known: {:?}",
-        received.rejected
-    );
-    assert!(
-        received
-            .rejected
-            .iter()
-            .any(|(reason, _)| reason.contains("snake_case"))
-    );
+    assert_eq!(noted, 9, "all but the one whose encoding was not known: {:?}", received.rejected);
+    assert!(received.rejected.iter().any(|(reason, _)| reason.contains("snake_case")));
 }
 
 #[tokio::test]
@@ -326,19 +258,11 @@ async fn only_posts_to_known_paths_are_exports() {
 async fn one_oversized_attribute_is_cut_and_its_batch_kept() {
     let (receiver, intake, token) = open(LIMITS);
     let mut large = span(1);
-    large["attributes"] =
-        json!([{"key": "input.value", "value": {"stringValue": "x".repeat(50_000)}}]);
-    let sent = request(
-        &format!("/{token}/v1/traces"),
-        JSON,
-        body(&[large, span(2)]),
-    );
+    large["attributes"] = json!([{"key": "input.value", "value": {"stringValue": "x".repeat(50_000)}}]);
+    let sent = request(&format!("/{token}/v1/traces"), JSON, body(&[large, span(2)]));
     assert_eq!(send(receiver.local_addr(), sent).await.status, 200);
     let spans = intake.close().spans;
-    assert_eq!(
-        spans[0].attributes.text("input.value").map(str::len),
-        Some(4096)
-    );
+    assert_eq!(spans[0].attributes.text("input.value").map(str::len), Some(4096));
     assert!(spans[0].cut && !spans[1].cut);
 }
 
@@ -347,15 +271,10 @@ async fn a_request_in_progress_is_not_quiet() {
     let (receiver, intake, token) = open(LIMITS);
     let soon = Duration::from_millis(30);
     assert!(intake.quiet(soon, Duration::from_secs(60)).await);
-    assert!(
-        !intake.quiet(Duration::from_secs(60), soon).await,
-        "it cannot be known so soon"
-    );
+    assert!(!intake.quiet(Duration::from_secs(60), soon).await, "it cannot be known so soon");
 
     // A body that has begun and does not end.
-    let mut stream = TcpStream::connect(receiver.local_addr())
-        .await
-        .expect("a connection");
+    let mut stream = TcpStream::connect(receiver.local_addr()).await.expect("a connection");
     let head = format!(
         "POST /{token}/v1/traces HTTP/1.1\r\nhost: h\r\ncontent-type: {JSON}\r\ncontent-length: 2\r\n\r\n{{"
     );
@@ -363,10 +282,7 @@ async fn a_request_in_progress_is_not_quiet() {
     while intake.quiet(Duration::ZERO, Duration::ZERO).await {
         tokio::task::yield_now().await;
     }
-    assert!(
-        !intake.quiet(soon, soon * 4).await,
-        "an export is still coming"
-    );
+    assert!(!intake.quiet(soon, soon * 4).await, "an export is still coming");
     stream.write_all(b"}").await.expect("written");
     assert!(intake.quiet(soon, Duration::from_secs(60)).await);
     assert_eq!(intake.exports(), 1);
@@ -375,9 +291,7 @@ async fn a_request_in_progress_is_not_quiet() {
 #[tokio::test]
 async fn a_client_that_hangs_up_leaves_no_request_in_progress() {
     let (receiver, intake, token) = open(LIMITS);
-    let mut stream = TcpStream::connect(receiver.local_addr())
-        .await
-        .expect("a connection");
+    let mut stream = TcpStream::connect(receiver.local_addr()).await.expect("a connection");
     let head = format!(
         "POST /{token}/v1/traces HTTP/1.1\r\nhost: h\r\ncontent-type: {JSON}\r\ncontent-length: 9\r\n\r\n{{"
     );
@@ -385,11 +299,7 @@ async fn a_client_that_hangs_up_leaves_no_request_in_progress() {
     let export = intake.next_export();
     drop(stream);
     export.await;
-    assert!(
-        intake
-            .quiet(Duration::from_millis(20), Duration::from_secs(60))
-            .await
-    );
+    assert!(intake.quiet(Duration::from_millis(20), Duration::from_secs(60)).await);
 }
 
 #[tokio::test]

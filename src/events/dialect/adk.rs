@@ -12,12 +12,8 @@ use crate::events::basis;
 use crate::events::role::{Args, Class, Group, Role, Run};
 use crate::spans::{AttrValue, Span};
 
-pub(super) const NATIVE: Dialect = Dialect {
-    scopes: &["gcp.vertex.agent"],
-    marks: &[],
-    role: native,
-    join: None,
-};
+pub(super) const NATIVE: Dialect =
+    Dialect { scopes: &["gcp.vertex.agent"], marks: &[], role: native, join: None };
 
 pub(super) const OPENINFERENCE: Dialect = Dialect {
     scopes: &["openinference.instrumentation.google_adk"],
@@ -39,10 +35,7 @@ const MERGED: &str = "execute_tool (merged)";
 fn native(span: &Span) -> Role<'_> {
     // OpenInference overwrites the operation on these spans with that of the model's call; the name stays.
     if span.name.starts_with("invoke_agent") {
-        return Role::Run(Run {
-            name: name(&span.attributes, "gen_ai.agent.name"),
-            ..Run::default()
-        });
+        return Role::Run(Run { name: name(&span.attributes, "gen_ai.agent.name"), ..Run::default() });
     }
     if &*span.name == MERGED {
         return Role::Blank;
@@ -57,12 +50,9 @@ fn native(span: &Span) -> Role<'_> {
 
 fn traced(span: &Span, agent: bool) -> Role<'_> {
     if agent {
-        let named = name(&span.attributes, "agent.name")
-            .or_else(|| name(&span.attributes, "gen_ai.agent.name"));
-        return Role::Run(Run {
-            name: named,
-            ..Run::default()
-        });
+        let named =
+            name(&span.attributes, "agent.name").or_else(|| name(&span.attributes, "gen_ai.agent.name"));
+        return Role::Run(Run { name: named, ..Run::default() });
     }
     native(span)
 }
@@ -71,13 +61,10 @@ fn call(span: &Span) -> Role<'_> {
     let mut call = genai::CONVENTION.call(span);
     call.arguments = arguments(span);
     call.class = match span.attributes.text("gen_ai.tool.type") {
-        Some("TransferToAgentTool") => Class::PassesControl {
-            to: target(&call.arguments),
-        },
-        Some("AgentTool" | "_SingleTurnAgentTool") => Class::RunsAgent {
-            to: call.tool.clone(),
-            basis: basis::AGENT_TOOL_CLASS,
-        },
+        Some("TransferToAgentTool") => Class::PassesControl { to: target(&call.arguments) },
+        Some("AgentTool" | "_SingleTurnAgentTool") => {
+            Class::RunsAgent { to: call.tool.clone(), basis: basis::AGENT_TOOL_CLASS }
+        }
         _ => Class::Plain,
     };
     Role::Call(call)
@@ -86,27 +73,19 @@ fn call(span: &Span) -> Role<'_> {
 /// Schema 2, then schema 1, then the two instrumentations. Schema 1 writes `{}` where contents are off, which cannot
 /// be told from an empty object.
 fn arguments(span: &Span) -> Args<'_> {
-    [
-        "gen_ai.tool.call.arguments",
-        "gcp.vertex.agent.tool_call_args",
-        "tool.parameters",
-        "input.value",
-    ]
-    .into_iter()
-    .filter_map(|key| span.attributes.get(key))
-    .filter(|value| !matches!(value, AttrValue::Str(text) if &**text == "{}"))
-    .map(|value| Args::of(Some(value)))
-    .find(|arguments| !matches!(arguments, Args::None))
-    .unwrap_or_default()
+    ["gen_ai.tool.call.arguments", "gcp.vertex.agent.tool_call_args", "tool.parameters", "input.value"]
+        .into_iter()
+        .filter_map(|key| span.attributes.get(key))
+        .filter(|value| !matches!(value, AttrValue::Str(text) if &**text == "{}"))
+        .map(|value| Args::of(Some(value)))
+        .find(|arguments| !matches!(arguments, Args::None))
+        .unwrap_or_default()
 }
 
 /// Whom the transfer's own arguments name.
 fn target(arguments: &Args<'_>) -> Option<std::sync::Arc<str>> {
     match arguments.value() {
-        Value::Object(fields) => fields
-            .get("agent_name")
-            .and_then(Value::as_str)
-            .map(Into::into),
+        Value::Object(fields) => fields.get("agent_name").and_then(Value::as_str).map(Into::into),
         _ => None,
     }
 }

@@ -21,10 +21,7 @@ const ADDRESS: &str = "message.destination_executor_id";
 
 fn role(span: &Span) -> Role<'_> {
     if &*span.name == "workflow.run" {
-        Role::Group(Group {
-            side_by_side: true,
-            ..Group::default()
-        })
+        Role::Group(Group { side_by_side: true, ..Group::default() })
     } else {
         genai::role(span)
     }
@@ -34,9 +31,7 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
     let mut runs: std::collections::HashMap<Id, Id> = std::collections::HashMap::new();
     for id in 0..forest.nodes.len() as Id {
         let node = forest.node(id);
-        if let (true, Role::Run(_), Up::Node(executor)) =
-            (node.tracer == tracer, &node.role, node.parent)
-        {
+        if let (true, Role::Run(_), Up::Node(executor)) = (node.tracer == tracer, &node.role, node.parent) {
             runs.entry(executor).or_insert(id);
         }
     }
@@ -44,8 +39,7 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
     for id in 0..forest.nodes.len() as Id {
         let node = forest.node(id);
         let attributes = &node.span.attributes;
-        let (Some(&receiver), Some(executor)) = (runs.get(&id), attributes.text("executor.id"))
-        else {
+        let (Some(&receiver), Some(executor)) = (runs.get(&id), attributes.text("executor.id")) else {
             continue;
         };
         if attributes.text("executor.type") != Some("HandoffAgentExecutor") {
@@ -61,12 +55,7 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
             continue;
         };
         if let Some(&sender) = runs.get(&from) {
-            passed.push(Passed {
-                on,
-                sender,
-                receiver,
-                basis: basis::MESSAGE_ADDRESSED,
-            });
+            passed.push(Passed { on, sender, receiver, basis: basis::MESSAGE_ADDRESSED });
         }
     }
     forest.passed.extend(passed);

@@ -26,8 +26,8 @@ fn role(span: &Span) -> Role<'_> {
     let mut role = openinference::CONVENTION.role(span);
     match &mut role {
         Role::Run(run) => {
-            run.id = name(&span.attributes, "agno.agent.id")
-                .or_else(|| name(&span.attributes, "agno.team.id"));
+            run.id =
+                name(&span.attributes, "agno.agent.id").or_else(|| name(&span.attributes, "agno.team.id"));
         }
         // In this package these are the arguments.
         Role::Call(call) if matches!(call.arguments, Args::None) => {
@@ -55,9 +55,7 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
             Role::Run(run) => {
                 if let Some(member) = &run.id {
                     let task = told(node.span.attributes.text("input.value"));
-                    runs.entry((beside, member.to_string(), task))
-                        .or_default()
-                        .push_back(id);
+                    runs.entry((beside, member.to_string(), task)).or_default().push_back(id);
                 }
             }
             Role::Call(call) if call.tool.as_deref() == Some(DELEGATING) => {

@@ -8,12 +8,7 @@ use super::convention::name;
 use crate::events::role::{Args, Call, Role, Run};
 use crate::spans::Span;
 
-pub(super) const DIALECT: Dialect = Dialect {
-    scopes: &[],
-    marks: &["ai.operationId"],
-    role,
-    join: None,
-};
+pub(super) const DIALECT: Dialect = Dialect { scopes: &[], marks: &["ai.operationId"], role, join: None };
 
 const FUNCTION: &str = "ai.telemetry.functionId";
 
@@ -22,11 +17,7 @@ fn role(span: &Span) -> Role<'_> {
     match attributes.text("ai.operationId") {
         Some("ai.generateText" | "ai.streamText" | "ai.generateObject" | "ai.streamObject") => {
             let function = name(attributes, FUNCTION);
-            Role::Run(Run {
-                unsure: function.is_none(),
-                name: function,
-                ..Run::default()
-            })
+            Role::Run(Run { unsure: function.is_none(), name: function, ..Run::default() })
         }
         Some("ai.toolCall") => Role::Call(Call {
             tool: name(attributes, "ai.toolCall.name"),

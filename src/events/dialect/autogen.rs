@@ -50,20 +50,14 @@ impl Talk {
     }
 
     fn parts<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
-        let said = self
-            .0
-            .values()
-            .filter(move |message| message["type"] == kind);
+        let said = self.0.values().filter(move |message| message["type"] == kind);
         said.flat_map(|message| message["content"].as_array().map_or(&[][..], Vec::as_slice))
     }
 
     /// Arguments by call id.
     fn arguments(&self) -> impl Iterator<Item = (String, Value)> + '_ {
         self.parts("ToolCallRequestEvent").filter_map(|call| {
-            Some((
-                text(call, "id")?,
-                serde_json::from_str(&text(call, "arguments")?).ok()?,
-            ))
+            Some((text(call, "id")?, serde_json::from_str(&text(call, "arguments")?).ok()?))
         })
     }
 
@@ -78,26 +72,18 @@ impl Talk {
             match message["type"].as_str() {
                 Some("ToolCallExecutionEvent") => {
                     for result in message["content"].as_array().into_iter().flatten() {
-                        if let (Some(said), Some(call), Some(tool)) = (
-                            text(result, "content"),
-                            text(result, "call_id"),
-                            text(result, "name"),
-                        ) {
+                        if let (Some(said), Some(call), Some(tool)) =
+                            (text(result, "content"), text(result, "call_id"), text(result, "name"))
+                        {
                             results.insert((source.clone(), said), (call, tool));
                         }
                     }
                 }
                 Some("HandoffMessage") => {
-                    if let (Some(target), Some(said)) =
-                        (text(message, "target"), text(message, "content"))
+                    if let (Some(target), Some(said)) = (text(message, "target"), text(message, "content"))
                         && let Some((call, tool)) = results.remove(&(source.clone(), said))
                     {
-                        handed.push(Handed {
-                            source,
-                            target,
-                            call,
-                            tool,
-                        });
+                        handed.push(Handed { source, target, call, tool });
                     }
                 }
                 _ => {}
@@ -114,9 +100,7 @@ fn text(value: &Value, key: &str) -> Option<String> {
 /// The chat an agent or a message belongs to: `NAME_CHAT/CHAT`, or `NAME_CHAT`.
 fn chat_of(span: &Span) -> Option<&str> {
     let attributes = &span.attributes;
-    let id = attributes
-        .text("gen_ai.agent.id")
-        .or_else(|| attributes.text("recipient_agent_type"))?;
+    let id = attributes.text("gen_ai.agent.id").or_else(|| attributes.text("recipient_agent_type"))?;
     let id = id.split_once('/').map_or(id, |(id, _)| id);
     id.rsplit_once('_').map(|(_, chat)| chat)
 }
@@ -124,12 +108,7 @@ fn chat_of(span: &Span) -> Option<&str> {
 fn native(forest: &mut Forest<'_>, tracer: u8) {
     let mut talks: HashMap<&str, Talk> = HashMap::new();
     let mut runs: HashMap<&str, Vec<Id>> = HashMap::new();
-    for (id, node) in forest
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.tracer == tracer)
-    {
+    for (id, node) in forest.nodes.iter().enumerate().filter(|(_, node)| node.tracer == tracer) {
         let Some(chat) = chat_of(node.span) else {
             continue;
         };
@@ -140,25 +119,17 @@ fn native(forest: &mut Forest<'_>, tracer: u8) {
                 continue;
             };
             let talk = talks.entry(chat).or_default();
-            said.get("message")
-                .into_iter()
-                .for_each(|message| talk.hear(message));
+            said.get("message").into_iter().for_each(|message| talk.hear(message));
         }
     }
     let mut calls: HashMap<(&str, &str), (Id, Id)> = HashMap::new();
-    for (id, node) in forest
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.tracer == tracer)
-    {
+    for (id, node) in forest.nodes.iter().enumerate().filter(|(_, node)| node.tracer == tracer) {
         let (Role::Call(_), Up::Node(run)) = (&node.role, node.parent) else {
             continue;
         };
-        if let (Some(chat), Some(call)) = (
-            chat_of(forest.node(run).span),
-            node.span.attributes.text("gen_ai.tool.call.id"),
-        ) {
+        if let (Some(chat), Some(call)) =
+            (chat_of(forest.node(run).span), node.span.attributes.text("gen_ai.tool.call.id"))
+        {
             calls.insert((chat, call), (id as Id, run));
         }
     }
@@ -166,8 +137,7 @@ fn native(forest: &mut Forest<'_>, tracer: u8) {
     let mut arguments = Vec::new();
     for (chat, talk) in &talks {
         arguments.extend(
-            talk.arguments()
-                .filter_map(|(call, value)| Some((calls.get(&(*chat, call.as_str()))?.0, value))),
+            talk.arguments().filter_map(|(call, value)| Some((calls.get(&(*chat, call.as_str()))?.0, value))),
         );
         let Some(runs) = runs.get_mut(chat) else {
             continue;
@@ -178,21 +148,14 @@ fn native(forest: &mut Forest<'_>, tracer: u8) {
                 continue;
             };
             let ended = forest.node(on).span.end;
-            let next = runs
-                .get(runs.partition_point(|&run| forest.node(run).span.start < ended))
-                .copied();
+            let next = runs.get(runs.partition_point(|&run| forest.node(run).span.start < ended)).copied();
             let named = |run: Id, agent: &str| forest.node(run).role.agent() == Some(agent);
             let Some(receiver) =
                 next.filter(|&run| named(run, &handed.target) && named(sender, &handed.source))
             else {
                 continue;
             };
-            passed.push(Passed {
-                on,
-                sender,
-                receiver,
-                basis: basis::HANDOFF_MESSAGE,
-            });
+            passed.push(Passed { on, sender, receiver, basis: basis::HANDOFF_MESSAGE });
         }
     }
     passed.sort_by_key(|passed| passed.on);
@@ -207,17 +170,13 @@ fn native(forest: &mut Forest<'_>, tracer: u8) {
 fn traced(span: &Span) -> Role<'_> {
     // A team's run lists who takes part.
     if span.attributes.get("participant_names").is_some() {
-        return Role::Group(Group {
-            side_by_side: true,
-            ..Group::default()
-        });
+        return Role::Group(Group { side_by_side: true, ..Group::default() });
     }
     match openinference::CONVENTION.role(span) {
         // A custom agent is named in its span's name alone.
-        Role::Run(run) => Role::Run(Run {
-            name: run.name.or_else(|| name_before(span, ".on_messages")),
-            ..run
-        }),
+        Role::Run(run) => {
+            Role::Run(Run { name: run.name.or_else(|| name_before(span, ".on_messages")), ..run })
+        }
         role => role,
     }
 }
@@ -229,34 +188,19 @@ fn name_before(span: &Span, mark: &str) -> Option<Arc<str>> {
 /// The team's output lists the chat's messages; its calls are known by agent and tool.
 fn handed_in_output(forest: &mut Forest<'_>, tracer: u8) {
     let mut calls: HashMap<(Id, String, String), Vec<Id>> = HashMap::new();
-    for (id, node) in forest
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.tracer == tracer)
-    {
+    for (id, node) in forest.nodes.iter().enumerate().filter(|(_, node)| node.tracer == tracer) {
         let (Role::Call(call), Up::Node(run)) = (&node.role, node.parent) else {
             continue;
         };
-        let (Some(agent), Some(tool), Up::Node(team)) = (
-            forest.node(run).role.agent(),
-            &call.tool,
-            forest.node(run).parent,
-        ) else {
+        let (Some(agent), Some(tool), Up::Node(team)) =
+            (forest.node(run).role.agent(), &call.tool, forest.node(run).parent)
+        else {
             continue;
         };
-        calls
-            .entry((team, agent.to_owned(), tool.to_string()))
-            .or_default()
-            .push(id as Id);
+        calls.entry((team, agent.to_owned(), tool.to_string())).or_default().push(id as Id);
     }
     let mut passes: Vec<(Id, Arc<str>)> = Vec::new();
-    for (id, node) in forest
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.tracer == tracer)
-    {
+    for (id, node) in forest.nodes.iter().enumerate().filter(|(_, node)| node.tracer == tracer) {
         if !matches!(node.role, Role::Group(_)) {
             continue;
         }
@@ -267,19 +211,12 @@ fn handed_in_output(forest: &mut Forest<'_>, tracer: u8) {
             continue;
         };
         let mut talk = Talk::default();
-        for message in said
-            .get("messages")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        for message in said.get("messages").and_then(Value::as_array).into_iter().flatten() {
             talk.hear(message);
         }
         let mut used: HashMap<(String, String), usize> = HashMap::new();
         for handed in talk.handed() {
-            let place = used
-                .entry((handed.source.clone(), handed.tool.clone()))
-                .or_default();
+            let place = used.entry((handed.source.clone(), handed.tool.clone())).or_default();
             let made = calls.get(&(id as Id, handed.source, handed.tool));
             if let Some(&call) = made.and_then(|made| made.get(*place)) {
                 passes.push((call, handed.target.as_str().into()));

@@ -14,12 +14,8 @@ use crate::events::forest::{Forest, Id, Up};
 use crate::events::role::{Args, Call, Class, Role, Run};
 use crate::spans::Span;
 
-pub(super) const NATIVE: Dialect = Dialect {
-    scopes: &["com.anthropic.claude_code"],
-    marks: &[],
-    role: native,
-    join: Some(executions),
-};
+pub(super) const NATIVE: Dialect =
+    Dialect { scopes: &["com.anthropic.claude_code"], marks: &[], role: native, join: Some(executions) };
 
 pub(super) const OPENINFERENCE: Dialect = Dialect {
     scopes: &["openinference.instrumentation.claude_agent_sdk"],
@@ -46,16 +42,9 @@ fn native(span: &Span) -> Role<'_> {
             let mut call = genai::CONVENTION.call(span);
             call.caller = None;
             let built_in = attributes.get("anthropic.mcp.server.name").is_none();
-            if built_in
-                && call
-                    .tool
-                    .as_deref()
-                    .is_some_and(|tool| AGENT_TOOL.contains(&tool))
-            {
-                call.class = Class::RunsAgent {
-                    to: name(attributes, "subagent_type"),
-                    basis: basis::AGENT_TOOL,
-                };
+            if built_in && call.tool.as_deref().is_some_and(|tool| AGENT_TOOL.contains(&tool)) {
+                call.class =
+                    Class::RunsAgent { to: name(attributes, "subagent_type"), basis: basis::AGENT_TOOL };
             }
             Role::Call(call)
         }
@@ -70,13 +59,7 @@ fn executions(forest: &mut Forest<'_>, tracer: u8) {
         let Up::Node(call) = node.parent else {
             continue;
         };
-        let runs = matches!(
-            &forest.node(call).role,
-            Role::Call(Call {
-                class: Class::RunsAgent { .. },
-                ..
-            })
-        );
+        let runs = matches!(&forest.node(call).role, Role::Call(Call { class: Class::RunsAgent { .. }, .. }));
         let executes = node.span.attributes.text("span.type") == Some("tool.execution");
         if node.tracer == tracer && runs && executes {
             forest.nodes[id as usize].role = Role::Run(Run::default());
@@ -88,10 +71,7 @@ fn executions(forest: &mut Forest<'_>, tracer: u8) {
 /// session.
 fn traced(span: &Span) -> Role<'_> {
     match openinference::CONVENTION.role(span) {
-        Role::Run(_) => Role::Run(Run {
-            end_unrecorded: true,
-            ..Run::default()
-        }),
+        Role::Run(_) => Role::Run(Run { end_unrecorded: true, ..Run::default() }),
         Role::Call(mut call) => {
             if matches!(call.arguments, Args::None) {
                 call.arguments = Args::of(span.attributes.get("tool.parameters"));
@@ -118,23 +98,12 @@ fn flat(span: &Span) -> Role<'_> {
 }
 
 fn sub_agent(call: &Call<'_>) -> Class {
-    let built_in = call
-        .tool
-        .as_deref()
-        .is_some_and(|tool| AGENT_TOOL.contains(&tool));
+    let built_in = call.tool.as_deref().is_some_and(|tool| AGENT_TOOL.contains(&tool));
     let to = match call.arguments.value() {
-        Value::Object(fields) if built_in => fields
-            .get("subagent_type")
-            .and_then(Value::as_str)
-            .map(Arc::from),
+        Value::Object(fields) if built_in => {
+            fields.get("subagent_type").and_then(Value::as_str).map(Arc::from)
+        }
         _ => None,
     };
-    if to.is_some() {
-        Class::RunsAgent {
-            to,
-            basis: basis::AGENT_TOOL,
-        }
-    } else {
-        Class::Plain
-    }
+    if to.is_some() { Class::RunsAgent { to, basis: basis::AGENT_TOOL } } else { Class::Plain }
 }

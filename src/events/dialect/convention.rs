@@ -47,18 +47,12 @@ impl Convention {
 
     /// The span as an agent's run.
     pub fn run<'a>(&self, span: &Span) -> Run<'a> {
-        Run {
-            name: first(&span.attributes, self.agent_name),
-            ..Run::default()
-        }
+        Run { name: first(&span.attributes, self.agent_name), ..Run::default() }
     }
 
     /// The span as a tool's call.
     pub fn call<'a>(&self, span: &'a Span) -> Call<'a> {
-        let arguments = self
-            .arguments
-            .iter()
-            .find_map(|key| span.attributes.get(key));
+        let arguments = self.arguments.iter().find_map(|key| span.attributes.get(key));
         Call {
             tool: first(&span.attributes, self.tool_name),
             arguments: Args::of(arguments),

@@ -36,20 +36,12 @@ fn role<'a>(keys: &Convention, span: &'a Span) -> Role<'a> {
     let attributes = &span.attributes;
     match keys.role(span) {
         Role::Run(run) => {
-            let described = attributes
-                .text("task_description")
-                .map(str::to_owned)
-                .or_else(|| kicked_off(span));
-            let arguments =
-                described.map_or(Args::None, |text| Args::Data(json!({ "task": text })));
+            let described =
+                attributes.text("task_description").map(str::to_owned).or_else(|| kicked_off(span));
+            let arguments = described.map_or(Args::None, |text| Args::Data(json!({ "task": text })));
             Role::Run(Run {
                 name: run.name.or_else(|| given_to(span)),
-                task: Some(Task {
-                    from: None,
-                    arguments,
-                    nested: false,
-                    basis: basis::TASK_GIVEN,
-                }),
+                task: Some(Task { from: None, arguments, nested: false, basis: basis::TASK_GIVEN }),
                 ..run
             })
         }
@@ -69,22 +61,13 @@ fn role<'a>(keys: &Convention, span: &'a Span) -> Role<'a> {
 
 /// An agent that is kicked off alone has no task but what it was told.
 fn kicked_off(span: &Span) -> Option<String> {
-    let input = span
-        .attributes
-        .text("input.value")
-        .filter(|_| span.name.ends_with(".kickoff"))?;
+    let input = span.attributes.text("input.value").filter(|_| span.name.ends_with(".kickoff"))?;
     let input: Value = serde_json::from_str(input).ok()?;
-    input
-        .get("messages")
-        .and_then(Value::as_str)
-        .map(str::to_owned)
+    input.get("messages").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// traceAI names the agent only as the first argument of the wrapped method.
 fn given_to(span: &Span) -> Option<std::sync::Arc<str>> {
     let input: Value = serde_json::from_str(span.attributes.text("input.value")?).ok()?;
-    input
-        .pointer("/args/0/role")
-        .and_then(Value::as_str)
-        .map(Into::into)
+    input.pointer("/args/0/role").and_then(Value::as_str).map(Into::into)
 }

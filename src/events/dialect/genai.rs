@@ -22,12 +22,8 @@ pub(super) const CONVENTION: Convention = Convention {
 /// OTLP `SpanKind` of a server's span: the other side of a call.
 const SERVER: i32 = 2;
 
-pub(super) const DIALECT: Dialect = Dialect {
-    scopes: &[],
-    marks: &["gen_ai.operation.name"],
-    role,
-    join: None,
-};
+pub(super) const DIALECT: Dialect =
+    Dialect { scopes: &[], marks: &["gen_ai.operation.name"], role, join: None };
 
 /// What the convention and the drafts say of a span.
 pub(super) fn role(span: &Span) -> Role<'_> {
@@ -48,25 +44,13 @@ pub(super) fn role(span: &Span) -> Role<'_> {
 /// The draft's refinement of a tool call.
 fn transfer(span: &Span) -> Class {
     let attributes = &span.attributes;
-    if attributes
-        .text("gen_ai.transfer.target.type")
-        .is_some_and(|kind| kind != "agent")
-    {
+    if attributes.text("gen_ai.transfer.target.type").is_some_and(|kind| kind != "agent") {
         return Class::Plain;
     }
-    let to = first(
-        attributes,
-        &[
-            "gen_ai.transfer.target.name",
-            "gen_ai.agent.handoff.target.name",
-        ],
-    );
+    let to = first(attributes, &["gen_ai.transfer.target.name", "gen_ai.agent.handoff.target.name"]);
     match attributes.text("gen_ai.transfer.mode") {
         Some("pass_control") => Class::PassesControl { to },
-        Some("return_to_caller") => Class::RunsAgent {
-            to,
-            basis: basis::CALL_SAYS_DELEGATED,
-        },
+        Some("return_to_caller") => Class::RunsAgent { to, basis: basis::CALL_SAYS_DELEGATED },
         _ => match name(attributes, "gen_ai.agent.handoff.target.name") {
             Some(to) => Class::PassesControl { to: Some(to) },
             None => Class::Plain,

@@ -38,11 +38,7 @@ const UNDER_OPENINFERENCE: Tracer = Tracer {
     closes_children: false,
 };
 
-const UNDER_TRACEAI: Tracer = Tracer {
-    keys: &traceai::CONVENTION,
-    prefix: Some(""),
-    ..UNDER_OPENINFERENCE
-};
+const UNDER_TRACEAI: Tracer = Tracer { keys: &traceai::CONVENTION, prefix: Some(""), ..UNDER_OPENINFERENCE };
 
 const UNDER_TRACELOOP: Tracer = Tracer {
     keys: &traceloop::CONVENTION,
@@ -134,9 +130,7 @@ impl Tracer {
     }
 
     fn own_name(&self, span: &Span) -> Arc<str> {
-        self.own_name
-            .and_then(|key| name(&span.attributes, key))
-            .unwrap_or_else(|| Arc::clone(&span.name))
+        self.own_name.and_then(|key| name(&span.attributes, key)).unwrap_or_else(|| Arc::clone(&span.name))
     }
 
     fn is_model(&self, span: &Span) -> bool {
@@ -158,9 +152,7 @@ impl Tracer {
     fn meta(&self, span: &Span) -> Meta {
         let Some(prefix) = self.prefix else {
             let text = span.attributes.text("metadata");
-            return text
-                .and_then(|text| serde_json::from_str(text).ok())
-                .unwrap_or_default();
+            return text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         };
         let mut meta = Meta::default();
         for (key, value) in &span.attributes.0 {
@@ -170,12 +162,8 @@ impl Tracer {
             match (key, value) {
                 ("lc_agent_name", AttrValue::Str(text)) => meta.agent = Some(Arc::clone(text)),
                 ("langgraph_node", AttrValue::Str(text)) => meta.node = Some(Arc::clone(text)),
-                ("langgraph_checkpoint_ns", AttrValue::Str(text)) => {
-                    meta.space = Some(Arc::clone(text))
-                }
-                ("__handoff_destination", AttrValue::Str(text)) => {
-                    meta.destination = Some(Arc::clone(text))
-                }
+                ("langgraph_checkpoint_ns", AttrValue::Str(text)) => meta.space = Some(Arc::clone(text)),
+                ("__handoff_destination", AttrValue::Str(text)) => meta.destination = Some(Arc::clone(text)),
                 ("langgraph_step", AttrValue::Int(step)) => meta.step = Some(*step),
                 ("langgraph_step", AttrValue::Str(text)) => meta.step = text.parse().ok(),
                 _ => {}
@@ -208,16 +196,11 @@ struct Meta {
 impl Meta {
     /// How many graphs it lies in.
     fn depth(&self) -> usize {
-        self.space
-            .as_ref()
-            .map_or(0, |space| space.split('|').count())
+        self.space.as_ref().map_or(0, |space| space.split('|').count())
     }
 
     /// The task that the whole graph around lies in.
     fn outer(&self) -> Option<&str> {
-        self.space
-            .as_ref()?
-            .rsplit_once('|')
-            .map(|(outer, _)| outer)
+        self.space.as_ref()?.rsplit_once('|').map(|(outer, _)| outer)
     }
 }

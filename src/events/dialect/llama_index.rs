@@ -14,12 +14,8 @@ use crate::events::forest::{Forest, Id, Up};
 use crate::events::role::{Args, Class, Group, Role, Run};
 use crate::spans::{AttrValue, Span, SpanId, TraceId};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    scopes: &["openinference.instrumentation.llama_index"],
-    marks: &[],
-    role,
-    join: Some(join),
-};
+pub(super) const DIALECT: Dialect =
+    Dialect { scopes: &["openinference.instrumentation.llama_index"], marks: &[], role, join: Some(join) };
 
 /// `AgentWorkflow`'s own tool; in its workflow alone does another agent run after it.
 const HANDOFF: &str = "handoff";
@@ -37,17 +33,13 @@ fn role(span: &Span) -> Role<'_> {
                 if let (Some(HANDOFF), Some(Value::String(to))) =
                     (call.tool.as_deref(), named.get("to_agent"))
                 {
-                    call.class = Class::PassesControl {
-                        to: Some(to.as_str().into()),
-                    };
+                    call.class = Class::PassesControl { to: Some(to.as_str().into()) };
                 }
                 call.arguments = Args::Data(Value::Object(named));
             }
             Role::Call(call)
         }
-        Role::Blank
-            if openinference::CONVENTION.is(span, "CHAIN") && span.name.ends_with(".run") =>
-        {
+        Role::Blank if openinference::CONVENTION.is(span, "CHAIN") && span.name.ends_with(".run") => {
             Role::Group(Group::default())
         }
         Role::Blank if span.name.ends_with(".run_agent_step") => {
@@ -99,11 +91,7 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
             continue;
         };
         if let Some(step) = asked.get(&(workflow(node.span), request)) {
-            forest.adopt(
-                id,
-                lead.get(step).copied().unwrap_or(*step),
-                basis::TOOL_REQUEST,
-            );
+            forest.adopt(id, lead.get(step).copied().unwrap_or(*step), basis::TOOL_REQUEST);
         }
     }
 }
@@ -125,11 +113,7 @@ fn settle(forest: &mut Forest<'_>, steps: &[Id], lead: &mut HashMap<Id, Id>) {
                 run.end = run.end.max(Some(end));
             }
         } else {
-            let run = Run {
-                name: Some(Arc::clone(&agent)),
-                end: Some(end),
-                ..Run::default()
-            };
+            let run = Run { name: Some(Arc::clone(&agent)), end: Some(end), ..Run::default() };
             forest.nodes[id as usize].role = Role::Run(run);
             current = Some((id, agent));
         }
@@ -142,17 +126,12 @@ fn workflow(span: &Span) -> Workflow {
 
 /// Ids of the calls a model asked for.
 fn requests(span: &Span) -> impl Iterator<Item = Arc<str>> + '_ {
-    span.attributes
-        .0
-        .iter()
-        .filter_map(|(key, value)| match value {
-            AttrValue::Str(id)
-                if key.starts_with("llm.output_messages.") && key.ends_with(".tool_call.id") =>
-            {
-                Some(Arc::clone(id))
-            }
-            _ => None,
-        })
+    span.attributes.0.iter().filter_map(|(key, value)| match value {
+        AttrValue::Str(id) if key.starts_with("llm.output_messages.") && key.ends_with(".tool_call.id") => {
+            Some(Arc::clone(id))
+        }
+        _ => None,
+    })
 }
 
 fn step_above(forest: &Forest<'_>, mut id: Id) -> Option<Id> {

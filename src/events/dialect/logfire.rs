@@ -3,9 +3,5 @@
 use super::Dialect;
 use super::genai;
 
-pub(super) const DIALECT: Dialect = Dialect {
-    scopes: &["logfire"],
-    marks: &["logfire.msg_template"],
-    role: genai::role,
-    join: None,
-};
+pub(super) const DIALECT: Dialect =
+    Dialect { scopes: &["logfire"], marks: &["logfire.msg_template"], role: genai::role, join: None };

@@ -77,9 +77,7 @@ const DIALECTS: &[Dialect] = &[
 
 /// What `span` is in the dialect `tracer`.
 pub(super) fn role(tracer: u8, span: &Span) -> Role<'_> {
-    DIALECTS
-        .get(usize::from(tracer))
-        .map_or(Role::Blank, |dialect| (dialect.role)(span))
+    DIALECTS.get(usize::from(tracer)).map_or(Role::Blank, |dialect| (dialect.role)(span))
 }
 
 /// Lets every dialect join what its ids join.

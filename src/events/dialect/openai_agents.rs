@@ -30,21 +30,13 @@ pub(super) const OTEL: Dialect = Dialect {
     scopes: &["opentelemetry.instrumentation.openai_agents"],
     marks: &[],
     role: |span| {
-        if span.attributes.get("traceloop.span.kind").is_some() {
-            traceloop(span)
-        } else {
-            otel(span)
-        }
+        if span.attributes.get("traceloop.span.kind").is_some() { traceloop(span) } else { otel(span) }
     },
     join: None,
 };
 
-pub(super) const LOGFIRE: Dialect = Dialect {
-    scopes: &["logfire.openai_agents"],
-    marks: &[],
-    role: logfire,
-    join: None,
-};
+pub(super) const LOGFIRE: Dialect =
+    Dialect { scopes: &["logfire.openai_agents"], marks: &[], role: logfire, join: None };
 
 /// OpenInference and traceAI: an agent has a node id; a tool span without a tool name is a hand-off.
 fn by_kind<'a>(keys: &Convention, span: &'a Span) -> Role<'a> {
@@ -61,11 +53,7 @@ fn by_kind<'a>(keys: &Convention, span: &'a Span) -> Role<'a> {
         Some("CHAIN") => Role::Group(Group::default()),
         Some("TOOL") => {
             let call = keys.call(span);
-            if call.tool.is_some() {
-                Role::Call(call)
-            } else {
-                Role::Pass(pass(span))
-            }
+            if call.tool.is_some() { Role::Call(call) } else { Role::Pass(pass(span)) }
         }
         _ => Role::Blank,
     }
@@ -74,35 +62,20 @@ fn by_kind<'a>(keys: &Convention, span: &'a Span) -> Role<'a> {
 /// Both ends stand in input and output, as bare texts; hidden contents leave the receiver in the span's own name, which
 /// the SDK writes.
 fn pass(span: &Span) -> Pass {
-    let text = |key: &str| {
-        name(&span.attributes, key).filter(|text| !matches!(&**text, "__REDACTED__" | "{}"))
-    };
-    let named = || {
-        span.name
-            .strip_prefix("handoff to ")
-            .filter(|to| !to.is_empty())
-            .map(Arc::from)
-    };
-    Pass {
-        from: text("input.value"),
-        to: text("output.value").or_else(named),
-    }
+    let text =
+        |key: &str| name(&span.attributes, key).filter(|text| !matches!(&**text, "__REDACTED__" | "{}"));
+    let named = || span.name.strip_prefix("handoff to ").filter(|to| !to.is_empty()).map(Arc::from);
+    Pass { from: text("input.value"), to: text("output.value").or_else(named) }
 }
 
 /// The agent name on anything but an agent's span is a stand-in.
 fn otel(span: &Span) -> Role<'_> {
     match span.attributes.text("gen_ai.operation.name") {
         Some("invoke_agent") => match name(&span.attributes, "gen_ai.agent.name") {
-            Some(agent) => Role::Run(Run {
-                name: Some(agent),
-                ..Run::default()
-            }),
+            Some(agent) => Role::Run(Run { name: Some(agent), ..Run::default() }),
             None => Role::Group(Group::default()),
         },
-        Some("execute_tool") => Role::Call(Call {
-            caller: None,
-            ..genai::CONVENTION.call(span)
-        }),
+        Some("execute_tool") => Role::Call(Call { caller: None, ..genai::CONVENTION.call(span) }),
         Some("agent_handoff") => Role::Pass(handoff(span)),
         Some("unknown") => Role::Group(Group::default()),
         _ => Role::Blank,
@@ -120,23 +93,15 @@ fn traceloop(span: &Span) -> Role<'_> {
 
 fn handoff(span: &Span) -> Pass {
     let real = |key| name(&span.attributes, key).filter(|name| &**name != "unknown");
-    Pass {
-        from: real("gen_ai.handoff.from_agent"),
-        to: real("gen_ai.handoff.to_agent"),
-    }
+    Pass { from: real("gen_ai.handoff.from_agent"), to: real("gen_ai.handoff.to_agent") }
 }
 
 /// The span's name is a template, and says what the span is.
 fn logfire(span: &Span) -> Role<'_> {
     let attributes = &span.attributes;
-    let template = attributes
-        .text("logfire.msg_template")
-        .unwrap_or(&span.name);
+    let template = attributes.text("logfire.msg_template").unwrap_or(&span.name);
     if template.starts_with("Agent run:") {
-        Role::Run(Run {
-            name: name(attributes, "name"),
-            ..Run::default()
-        })
+        Role::Run(Run { name: name(attributes, "name"), ..Run::default() })
     } else if template.starts_with("Function:") {
         Role::Call(Call {
             tool: name(attributes, "name"),
@@ -144,14 +109,10 @@ fn logfire(span: &Span) -> Role<'_> {
             ..Call::default()
         })
     } else if template.starts_with("Handoff:") {
-        Role::Pass(Pass {
-            from: name(attributes, "from_agent"),
-            to: name(attributes, "to_agent"),
-        })
+        Role::Pass(Pass { from: name(attributes, "from_agent"), to: name(attributes, "to_agent") })
     } else if let Some(agent) = name(attributes, "agent_name") {
         Role::Step(agent)
-    } else if attributes.text("sdk_span_type") == Some("task")
-        || template.starts_with("OpenAI Agents trace:")
+    } else if attributes.text("sdk_span_type") == Some("task") || template.starts_with("OpenAI Agents trace:")
     {
         Role::Group(Group::default())
     } else {

@@ -24,11 +24,7 @@ fn role(span: &Span) -> Role<'_> {
     let mut role = openinference::CONVENTION.role(span);
     match &mut role {
         Role::Run(run) => {
-            run.name = span
-                .name
-                .strip_suffix(".run")
-                .filter(|name| !name.is_empty())
-                .map(Into::into)
+            run.name = span.name.strip_suffix(".run").filter(|name| !name.is_empty()).map(Into::into)
         }
         Role::Call(call) => {
             if let serde_json::Value::Object(mut fields) = call.arguments.value() {
@@ -48,21 +44,14 @@ fn role(span: &Span) -> Role<'_> {
 
 fn join(forest: &mut Forest<'_>, tracer: u8) {
     let mut managed: HashMap<Id, HashSet<Arc<str>>> = HashMap::new();
-    for (id, node) in forest
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.tracer == tracer)
-    {
+    for (id, node) in forest.nodes.iter().enumerate().filter(|(_, node)| node.tracer == tracer) {
         if let Role::Run(_) = node.role {
             managed.insert(id as Id, listed(node.span).collect());
         }
     }
     for id in 0..forest.nodes.len() as Id {
         let node = forest.node(id);
-        let (true, Role::Run(run), Up::Node(step)) =
-            (node.tracer == tracer, &node.role, node.parent)
-        else {
+        let (true, Role::Run(run), Up::Node(step)) = (node.tracer == tracer, &node.role, node.parent) else {
             continue;
         };
         let Up::Node(manager) = forest.node(step).parent else {
@@ -72,12 +61,7 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
             continue;
         };
         if agents.contains(name) {
-            let task = Task {
-                from: None,
-                arguments: Args::None,
-                nested: true,
-                basis: basis::MANAGED_AGENT,
-            };
+            let task = Task { from: None, arguments: Args::None, nested: true, basis: basis::MANAGED_AGENT };
             if let Role::Run(run) = &mut forest.nodes[id as usize].role {
                 run.task = Some(task);
             }
@@ -87,15 +71,10 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
 
 /// The agents a manager says it manages.
 fn listed(span: &Span) -> impl Iterator<Item = Arc<str>> + '_ {
-    span.attributes
-        .0
-        .iter()
-        .filter_map(|(key, value)| match value {
-            AttrValue::Str(name)
-                if key.starts_with("smolagents.managed_agents.") && key.ends_with(".name") =>
-            {
-                Some(Arc::clone(name))
-            }
-            _ => None,
-        })
+    span.attributes.0.iter().filter_map(|(key, value)| match value {
+        AttrValue::Str(name) if key.starts_with("smolagents.managed_agents.") && key.ends_with(".name") => {
+            Some(Arc::clone(name))
+        }
+        _ => None,
+    })
 }

@@ -11,21 +11,14 @@ use crate::events::forest::{Forest, Id, Up};
 use crate::events::role::{Args, Class, Group, Role};
 use crate::spans::{AttrValue, Span};
 
-pub(super) const DIALECT: Dialect = Dialect {
-    scopes: &["strands."],
-    marks: &["event_loop.cycle_id"],
-    role,
-    join: Some(join),
-};
+pub(super) const DIALECT: Dialect =
+    Dialect { scopes: &["strands."], marks: &["event_loop.cycle_id"], role, join: Some(join) };
 
 fn role(span: &Span) -> Role<'_> {
     match span.attributes.text(genai::CONVENTION.kind) {
         Some("invoke_swarm") => return Role::Group(Group::default()),
         Some("invoke_graph") => {
-            return Role::Group(Group {
-                side_by_side: true,
-                ..Group::default()
-            });
+            return Role::Group(Group { side_by_side: true, ..Group::default() });
         }
         _ => {}
     }
@@ -33,10 +26,7 @@ fn role(span: &Span) -> Role<'_> {
     if let Role::Call(call) = &mut role
         && matches!(call.arguments, Args::None)
     {
-        let message = span
-            .events
-            .iter()
-            .find(|event| &*event.name == "gen_ai.tool.message");
+        let message = span.events.iter().find(|event| &*event.name == "gen_ai.tool.message");
         call.arguments = Args::of(message.and_then(|event| event.attributes.get("content")));
     }
     role
@@ -48,19 +38,14 @@ fn join(forest: &mut Forest<'_>, tracer: u8) {
         let Role::Call(call) = &node.role else {
             continue;
         };
-        if node.tracer != tracer
-            || call.tool.as_deref() != Some("handoff_to_agent")
-            || !in_swarm(forest, id)
+        if node.tracer != tracer || call.tool.as_deref() != Some("handoff_to_agent") || !in_swarm(forest, id)
         {
             continue;
         }
         let Value::Object(fields) = call.arguments.value() else {
             continue;
         };
-        let to = fields
-            .get("agent_name")
-            .and_then(Value::as_str)
-            .map(Into::into);
+        let to = fields.get("agent_name").and_then(Value::as_str).map(Into::into);
         if let (true, Role::Call(call)) = (to.is_some(), &mut forest.nodes[id as usize].role) {
             call.class = Class::PassesControl { to };
         }

@@ -13,9 +13,5 @@ pub(super) const CONVENTION: Convention = Convention {
     caller: &[],
 };
 
-pub(super) const DIALECT: Dialect = Dialect {
-    scopes: &[],
-    marks: &["traceloop.span.kind"],
-    role: |span| CONVENTION.role(span),
-    join: None,
-};
+pub(super) const DIALECT: Dialect =
+    Dialect { scopes: &[], marks: &["traceloop.span.kind"], role: |span| CONVENTION.role(span), join: None };

@@ -45,7 +45,9 @@ impl<'f, 'a> Reading<'f, 'a> {
         match self.causes[run as usize] {
             Some(Cause::First) => (basis::CALL_OF_FIRST, Observed),
             Some(Cause::Beside) => (basis::CALL_BESIDE, Observed),
-            Some(Cause::HandOff(_)) if self.run(run).is_some_and(|run| run.unsure) => (basis::RUN_UNSURE, Unknown),
+            Some(Cause::HandOff(_)) if self.run(run).is_some_and(|run| run.unsure) => {
+                (basis::RUN_UNSURE, Unknown)
+            }
             Some(Cause::HandOff(by)) => (basis::in_hand_off(self.drafts[by].event.basis), Observed),
             Some(Cause::None) | None => (basis::CALL_OF_UNCAUSED, Unknown),
         }

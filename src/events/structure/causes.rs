@@ -58,7 +58,8 @@ impl<'f, 'a> Reading<'f, 'a> {
             return None;
         }
         let from = task.from.clone().or_else(|| sender.and_then(|run| self.name(run)));
-        let mut draft = Draft::new(self.node(id).span, Kind::Delegated, (task.basis, Observed)).by(from, sender);
+        let mut draft =
+            Draft::new(self.node(id).span, Kind::Delegated, (task.basis, Observed)).by(from, sender);
         draft.event.arguments = task.arguments.value();
         let draft = self.received(draft, id);
         Some(Cause::HandOff(self.push(draft)))
@@ -91,7 +92,8 @@ impl<'f, 'a> Reading<'f, 'a> {
         };
         // A call that ran several agents is several hand-offs, each with a span of its own to rest on.
         let rests_on = if self.spent[call as usize] { worker } else { call };
-        let draft = Draft::new(self.node(rests_on).span, Kind::Delegated, rule).by(from, above).carried(record);
+        let draft =
+            Draft::new(self.node(rests_on).span, Kind::Delegated, rule).by(from, above).carried(record);
         let mut draft = self.received(draft, worker);
         if matches!(record.class, Class::RunsAgent { .. }) && draft.event.ended_at.is_none() {
             let span = self.node(call).span;

@@ -18,11 +18,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// An event that rests on `span`, by the rule `basis`.
-    pub fn new(
-        span: &Span,
-        kind: Kind,
-        (basis, relationship): (&'static str, Relationship),
-    ) -> Self {
+    pub fn new(span: &Span, kind: Kind, (basis, relationship): (&'static str, Relationship)) -> Self {
         let event = Event {
             kind,
             agent: None,
@@ -38,10 +34,7 @@ impl Draft {
             ended_at: None,
             ended_with: None,
         };
-        Self {
-            event,
-            within: None,
-        }
+        Self { event, within: None }
     }
 
     /// Who acted, and in which run.

@@ -20,9 +20,7 @@ impl<'f, 'a> Reading<'f, 'a> {
     pub(super) fn passes(&mut self) {
         for passed in &self.forest.passed {
             let mut draft = self.pass(passed.on, passed.basis);
-            draft = draft
-                .by(self.name(passed.sender), Some(passed.sender))
-                .to(self.name(passed.receiver));
+            draft = draft.by(self.name(passed.sender), Some(passed.sender)).to(self.name(passed.receiver));
             self.give(passed.on, passed.receiver, draft);
         }
         let (mut runs, mut handed) = (Runs::new(), Handed::new());
@@ -30,19 +28,13 @@ impl<'f, 'a> Reading<'f, 'a> {
             let Some(run) = self.run(id) else { continue };
             runs.entry(self.place(id)).or_default().push(id);
             if let (Some(by), Some(name)) = (&run.handed_by, &run.name) {
-                handed
-                    .entry((self.place(id), Arc::clone(by), Arc::clone(name)))
-                    .or_default()
-                    .push_back(id);
+                handed.entry((self.place(id), Arc::clone(by), Arc::clone(name))).or_default().push_back(id);
             }
         }
         for id in self.ids() {
             match &self.node(id).role {
                 Role::Pass(pass) => self.recorded(id, pass, &mut handed),
-                Role::Call(Call {
-                    class: Class::PassesControl { to },
-                    ..
-                }) if !self.spent[id as usize] => {
+                Role::Call(Call { class: Class::PassesControl { to }, .. }) if !self.spent[id as usize] => {
                     self.called(id, to.as_ref(), &runs);
                 }
                 _ => {}
@@ -69,14 +61,8 @@ impl<'f, 'a> Reading<'f, 'a> {
     /// that run names the sender, after it and in the same place.
     fn recorded(&mut self, id: Id, pass: &Pass, handed: &mut Handed) {
         let sender = self.agent_above(id);
-        let from = pass
-            .from
-            .clone()
-            .or_else(|| sender.and_then(|run| self.name(run)));
-        let draft = self
-            .pass(id, basis::PASS_RECORDED)
-            .by(from.clone(), sender)
-            .to(pass.to.clone());
+        let from = pass.from.clone().or_else(|| sender.and_then(|run| self.name(run)));
+        let draft = self.pass(id, basis::PASS_RECORDED).by(from.clone(), sender).to(pass.to.clone());
         let receiver = (|| {
             let runs = handed.get_mut(&(self.place(sender?), from?, pass.to.clone()?))?;
             // Passes come in order of start, so that a run before this one is of no use to a later one either.
@@ -115,15 +101,8 @@ impl<'f, 'a> Reading<'f, 'a> {
         if !named || receiver == sender || self.causes[receiver as usize].is_some() {
             return;
         }
-        let basis = if to.is_some() {
-            basis::PASS_NAMED_NEXT
-        } else {
-            basis::PASS_ONLY_NEXT
-        };
-        let draft = self
-            .pass(id, basis)
-            .by(self.name(sender), Some(sender))
-            .to(self.name(receiver));
+        let basis = if to.is_some() { basis::PASS_NAMED_NEXT } else { basis::PASS_ONLY_NEXT };
+        let draft = self.pass(id, basis).by(self.name(sender), Some(sender)).to(self.name(receiver));
         self.give(id, receiver, draft);
     }
 }

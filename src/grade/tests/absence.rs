@@ -12,21 +12,9 @@ use crate::scenario::CheckKind;
 fn an_absence_on_a_channel_not_proven_is_unknown() {
     let idle = || evidence().turn("Hello.");
     let unknown = "unknown: binding_unproven";
-    let all = || {
-        idle()
-            .proven("lookup")
-            .proven("refund")
-            .proven("clerk")
-            .proven("intern")
-    };
+    let all = || idle().proven("lookup").proven("refund").proven("clerk").proven("intern");
     hold(vec![
-        (
-            "not proven",
-            None,
-            never(Some("refund"), "issue_refund"),
-            idle().build(),
-            unknown,
-        ),
+        ("not proven", None, never(Some("refund"), "issue_refund"), idle().build(), unknown),
         (
             "not proven, not calls",
             None,
@@ -48,20 +36,8 @@ fn an_absence_on_a_channel_not_proven_is_unknown() {
             idle().build(),
             unknown,
         ),
-        (
-            "not proven, not refused",
-            None,
-            not(refused("not_permitted")),
-            idle().build(),
-            unknown,
-        ),
-        (
-            "before no_calls",
-            Some("refund"),
-            never(None, "issue_refund"),
-            idle().build(),
-            unknown,
-        ),
+        ("not proven, not refused", None, not(refused("not_permitted")), idle().build(), unknown),
+        ("before no_calls", Some("refund"), never(None, "issue_refund"), idle().build(), unknown),
         (
             "proven elsewhere",
             None,
@@ -76,13 +52,7 @@ fn an_absence_on_a_channel_not_proven_is_unknown() {
             idle().proven("lookup").build(),
             unknown,
         ),
-        (
-            "proven here",
-            None,
-            never(Some("refund"), "issue_refund"),
-            looked_up().build(),
-            "passed",
-        ),
+        ("proven here", None, never(Some("refund"), "issue_refund"), looked_up().build(), "passed"),
         (
             "proven here by a refusal",
             None,
@@ -97,13 +67,7 @@ fn an_absence_on_a_channel_not_proven_is_unknown() {
             disputed("get_order", "lookup", "refund").build(),
             unknown,
         ),
-        (
-            "no channel to prove",
-            None,
-            never(Some("boss"), "issue_refund"),
-            all().build(),
-            unknown,
-        ),
+        ("no channel to prove", None, never(Some("boss"), "issue_refund"), all().build(), unknown),
         (
             "anybody: all who may",
             None,
@@ -142,54 +106,24 @@ fn an_absence_in_an_incomplete_record_or_before_a_running_app_is_unknown() {
     let incomplete = "unknown: record_incomplete";
     let running = "unknown: app_left_running";
     hold(vec![
-        (
-            "cut",
-            None,
-            never(),
-            looked_up().finding("record_incomplete").build(),
-            incomplete,
-        ),
-        (
-            "running",
-            None,
-            never(),
-            looked_up().finding("app_left_running").build(),
-            running,
-        ),
+        ("cut", None, never(), looked_up().finding("record_incomplete").build(), incomplete),
+        ("running", None, never(), looked_up().finding("app_left_running").build(), running),
         (
             "both",
             None,
             never(),
-            looked_up()
-                .finding("app_left_running")
-                .finding("record_incomplete")
-                .build(),
+            looked_up().finding("app_left_running").finding("record_incomplete").build(),
             incomplete,
         ),
-        (
-            "before unproven",
-            None,
-            never(),
-            evidence().finding("app_left_running").build(),
-            running,
-        ),
+        ("before unproven", None, never(), evidence().finding("app_left_running").build(), running),
         (
             "seen all the same",
             None,
             calls(refund, "get_order", some()),
-            looked_up()
-                .finding("record_incomplete")
-                .finding("app_left_running")
-                .build(),
+            looked_up().finding("record_incomplete").finding("app_left_running").build(),
             "passed",
         ),
-        (
-            "broken all the same",
-            None,
-            never(),
-            refunded().finding("record_incomplete").build(),
-            "failed",
-        ),
+        ("broken all the same", None, never(), refunded().finding("record_incomplete").build(), "failed"),
         (
             "once, and more may be missing",
             None,
@@ -222,9 +156,7 @@ fn an_absence_in_an_incomplete_record_or_before_a_running_app_is_unknown() {
             "refused for want of a log",
             None,
             calls(refund, "issue_refund", some()),
-            looked_up()
-                .refused("refund", "issue_refund", "log_unavailable")
-                .build(),
+            looked_up().refused("refund", "issue_refund", "log_unavailable").build(),
             incomplete,
         ),
         (
@@ -248,20 +180,8 @@ fn an_attempt_without_an_outcome_has_an_unknown_effect() {
     };
     let unknown = "unknown: record_incomplete";
     hold(vec![
-        (
-            "done?",
-            None,
-            calls(refund, "issue_refund", some()),
-            begun().build(),
-            unknown,
-        ),
-        (
-            "never?",
-            None,
-            never(refund, "issue_refund"),
-            begun().build(),
-            unknown,
-        ),
+        ("done?", None, calls(refund, "issue_refund", some()), begun().build(), unknown),
+        ("never?", None, never(refund, "issue_refund"), begun().build(), unknown),
         ("in time?", refund, within(9), begun().build(), unknown),
         (
             "in order?",
@@ -281,10 +201,7 @@ fn an_attempt_without_an_outcome_has_an_unknown_effect() {
             "a refusal needs none",
             None,
             never(refund, "issue_refund"),
-            looked_up()
-                .refused("refund", "issue_refund", "not_permitted")
-                .last(|a| a.outcome = None)
-                .build(),
+            looked_up().refused("refund", "issue_refund", "not_permitted").last(|a| a.outcome = None).build(),
             "passed",
         ),
     ]);
@@ -294,13 +211,8 @@ fn an_attempt_without_an_outcome_has_an_unknown_effect() {
 fn of_several_reasons_the_first_is_told() {
     let refund = Some("refund");
     let clerk = Some("clerk");
-    let dispute = || {
-        disputed("get_order", "refund", "lookup").refused(
-            "refund",
-            "issue_refund",
-            "deadline_passed",
-        )
-    };
+    let dispute =
+        || disputed("get_order", "refund", "lookup").refused("refund", "issue_refund", "deadline_passed");
     let nobodys = || shared(evidence().turn("Hello."), "get_order", None);
     hold(vec![
         (
@@ -321,9 +233,7 @@ fn of_several_reasons_the_first_is_told() {
             "deadline before no calls",
             refund,
             calls(None, "issue_refund", some()),
-            evidence()
-                .refused("refund", "get_order", "deadline_passed")
-                .build(),
+            evidence().refused("refund", "get_order", "deadline_passed").build(),
             "unknown: deadline_passed",
         ),
         (
@@ -343,20 +253,14 @@ fn of_several_reasons_the_first_is_told() {
         (
             "a failed part decides",
             None,
-            CheckKind::All(vec![
-                super::check(script()),
-                super::check(calls(refund, "issue_refund", some())),
-            ]),
+            CheckKind::All(vec![super::check(script()), super::check(calls(refund, "issue_refund", some()))]),
             looked_up().build(),
             "failed",
         ),
         (
             "a passed part of any decides",
             None,
-            CheckKind::Any(vec![
-                super::check(script()),
-                super::check(calls(refund, "get_order", some())),
-            ]),
+            CheckKind::Any(vec![super::check(script()), super::check(calls(refund, "get_order", some()))]),
             looked_up().build(),
             "passed",
         ),
@@ -385,55 +289,13 @@ fn scripts_and_judges_that_gave_no_answer_leave_it_unknown() {
     };
     let answer = |by, verdict| evidence().answer("7:3", by, verdict).build();
     hold(vec![
-        (
-            "said passed",
-            None,
-            script(),
-            answer("script", Some("passed")),
-            "passed",
-        ),
-        (
-            "said failed",
-            None,
-            script(),
-            answer("script", Some("failed")),
-            "failed",
-        ),
-        (
-            "said failed, under not",
-            None,
-            not(script()),
-            answer("script", Some("failed")),
-            "passed",
-        ),
-        (
-            "said unknown",
-            None,
-            script(),
-            answer("script", Some("unknown")),
-            "unknown: script_failed",
-        ),
-        (
-            "said 90",
-            None,
-            script(),
-            answer("script", Some("90")),
-            "unknown: script_failed",
-        ),
-        (
-            "said nothing",
-            None,
-            script(),
-            answer("script", None),
-            "unknown: script_failed",
-        ),
-        (
-            "was not asked",
-            None,
-            script(),
-            evidence().build(),
-            "unknown: script_failed",
-        ),
+        ("said passed", None, script(), answer("script", Some("passed")), "passed"),
+        ("said failed", None, script(), answer("script", Some("failed")), "failed"),
+        ("said failed, under not", None, not(script()), answer("script", Some("failed")), "passed"),
+        ("said unknown", None, script(), answer("script", Some("unknown")), "unknown: script_failed"),
+        ("said 90", None, script(), answer("script", Some("90")), "unknown: script_failed"),
+        ("said nothing", None, script(), answer("script", None), "unknown: script_failed"),
+        ("was not asked", None, script(), evidence().build(), "unknown: script_failed"),
         (
             "another check's answer",
             None,
@@ -452,32 +314,11 @@ fn scripts_and_judges_that_gave_no_answer_leave_it_unknown() {
             "asked again",
             None,
             script(),
-            evidence()
-                .answer("7:3", "script", None)
-                .answer("7:3", "script", Some("passed"))
-                .build(),
+            evidence().answer("7:3", "script", None).answer("7:3", "script", Some("passed")).build(),
             "passed",
         ),
-        (
-            "judge",
-            None,
-            judge(),
-            answer("judge", Some("passed")),
-            "passed",
-        ),
-        (
-            "judge down",
-            None,
-            judge(),
-            answer("judge", None),
-            "unknown: judge_failed",
-        ),
-        (
-            "judge down, under not",
-            None,
-            not(judge()),
-            answer("judge", None),
-            "unknown: judge_failed",
-        ),
+        ("judge", None, judge(), answer("judge", Some("passed")), "passed"),
+        ("judge down", None, judge(), answer("judge", None), "unknown: judge_failed"),
+        ("judge down, under not", None, not(judge()), answer("judge", None), "unknown: judge_failed"),
     ]);
 }

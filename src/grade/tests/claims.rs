@@ -17,10 +17,7 @@ fn delegated(asked: Times) -> CheckKind {
 }
 
 fn called(args: Option<serde_json::Value>) -> CheckKind {
-    CheckKind::Called(
-        pattern(Some("refund"), "issue_refund", args),
-        Times::default(),
-    )
+    CheckKind::Called(pattern(Some("refund"), "issue_refund", args), Times::default())
 }
 
 fn once() -> EvidenceBuilder {
@@ -62,15 +59,9 @@ fn an_observed_hand_off_passes_and_an_absent_one_is_unknown() {
 #[test]
 fn the_other_way_round_or_another_agent_is_not_the_hand_off_asked_for() {
     let back = evidence().hand_off("delegated", Some("Refund"), Some("Boss"));
-    assert_eq!(
-        said(None, delegated(Times::default()), back.build()),
-        NOT_OBSERVED
-    );
+    assert_eq!(said(None, delegated(Times::default()), back.build()), NOT_OBSERVED);
     let stranger = evidence().hand_off("delegated", Some("Boss"), Some("refund"));
-    assert_eq!(
-        said(None, delegated(Times::default()), stranger.build()),
-        NOT_OBSERVED
-    );
+    assert_eq!(said(None, delegated(Times::default()), stranger.build()), NOT_OBSERVED);
 }
 
 #[test]
@@ -79,10 +70,7 @@ fn a_relationship_that_is_unknown_never_counts_as_observed() {
     let only = evidence().event(guess.clone()).build();
     assert_eq!(said(None, delegated(Times::default()), only), NOT_OBSERVED);
     let beside = once().event(guess);
-    assert_eq!(
-        said(None, delegated(Times::default()), beside.clone().build()),
-        "passed"
-    );
+    assert_eq!(said(None, delegated(Times::default()), beside.clone().build()), "passed");
     let exactly = delegated(times(1, Some(1)));
     assert_eq!(said(None, exactly.clone(), beside.build()), NOT_OBSERVED);
     let half = once().event(hand_off(None, Some("Refund"))).build();
@@ -100,10 +88,7 @@ fn too_many_observed_fail_and_too_few_are_unknown() {
     assert_eq!(said(None, at_most_one(), evidence().build()), NOT_OBSERVED);
     assert_eq!(said(None, at_most_one(), once().build()), NOT_OBSERVED);
     assert_eq!(said(None, at_most_one(), twice().build()), "failed");
-    assert_eq!(
-        said(None, delegated(times(1, Some(3))), twice().build()),
-        "passed"
-    );
+    assert_eq!(said(None, delegated(times(1, Some(3))), twice().build()), "passed");
 }
 
 #[test]
@@ -120,30 +105,14 @@ fn spans_cut_off_leave_standing_what_was_observed() {
 #[test]
 fn a_tool_call_is_seen_with_its_worker_tool_and_arguments() {
     let span = |agent| evidence().tool_span(agent, "issue_refund", "00000000000000ab");
-    assert_eq!(
-        said(None, called(None), span(Some("Refund")).build()),
-        "passed"
-    );
-    assert_eq!(
-        said(None, called(None), span(Some("Lookup")).build()),
-        NOT_OBSERVED
-    );
+    assert_eq!(said(None, called(None), span(Some("Refund")).build()), "passed");
+    assert_eq!(said(None, called(None), span(Some("Lookup")).build()), NOT_OBSERVED);
     assert_eq!(said(None, called(None), span(None).build()), NOT_OBSERVED);
     let other = evidence().tool_span(Some("Refund"), "get_order", "00000000000000ab");
     assert_eq!(said(None, called(None), other.build()), NOT_OBSERVED);
     let of_subject = CheckKind::Called(pattern(None, "issue_refund", None), Times::default());
-    assert_eq!(
-        said(
-            Some("refund"),
-            of_subject.clone(),
-            span(Some("Refund")).build()
-        ),
-        "passed"
-    );
-    assert_eq!(
-        said(Some("lookup"), of_subject, span(Some("Refund")).build()),
-        NOT_OBSERVED
-    );
+    assert_eq!(said(Some("refund"), of_subject.clone(), span(Some("Refund")).build()), "passed");
+    assert_eq!(said(Some("lookup"), of_subject, span(Some("Refund")).build()), NOT_OBSERVED);
 }
 
 #[test]
@@ -157,22 +126,9 @@ fn arguments_that_were_not_recorded_are_not_seen() {
             ..event("tool_call", "00000000000000ab")
         })
     };
-    assert_eq!(
-        said(
-            None,
-            asked(),
-            given(json!({"amount": 5.0, "why": "x"})).build()
-        ),
-        "passed"
-    );
-    assert_eq!(
-        said(None, asked(), given(json!(null)).build()),
-        NOT_OBSERVED
-    );
-    assert_eq!(
-        said(None, asked(), given(json!({"amount": 6})).build()),
-        NOT_OBSERVED
-    );
+    assert_eq!(said(None, asked(), given(json!({"amount": 5.0, "why": "x"})).build()), "passed");
+    assert_eq!(said(None, asked(), given(json!(null)).build()), NOT_OBSERVED);
+    assert_eq!(said(None, asked(), given(json!({"amount": 6})).build()), NOT_OBSERVED);
     // One that may be it stands in the way of `exactly`, one that is not does not.
     let exactly = |arguments| {
         let pattern = pattern(Some("refund"), "issue_refund", Some(json!({"amount": 5})));
@@ -188,16 +144,7 @@ fn arguments_that_were_not_recorded_are_not_seen() {
     assert_eq!(exactly(json!(null)), NOT_OBSERVED);
     assert_eq!(exactly(json!({"amount": 6})), "passed");
     // So does one whose tool is not on record.
-    let nameless = EventRow {
-        agent: Some("Refund".to_owned()),
-        ..event("tool_call", "00000000000000ac")
-    };
-    let asked = CheckKind::Called(
-        pattern(Some("refund"), "issue_refund", None),
-        times(1, Some(1)),
-    );
-    assert_eq!(
-        said(None, asked, given(json!({})).event(nameless).build()),
-        NOT_OBSERVED
-    );
+    let nameless = EventRow { agent: Some("Refund".to_owned()), ..event("tool_call", "00000000000000ac") };
+    let asked = CheckKind::Called(pattern(Some("refund"), "issue_refund", None), times(1, Some(1)));
+    assert_eq!(said(None, asked, given(json!({})).event(nameless).build()), NOT_OBSERVED);
 }

@@ -12,12 +12,7 @@ use crate::verdict::{Gate, Reason, Verdict};
 
 const WORKERS: [&str; 5] = ["boss", "lookup", "refund", "clerk", "intern"];
 const TOOLS: [&str; 2] = ["get_order", "issue_refund"];
-const CODES: [&str; 4] = [
-    "not_permitted",
-    "deadline_passed",
-    "calls_exhausted",
-    "trial_closed",
-];
+const CODES: [&str; 4] = ["not_permitted", "deadline_passed", "calls_exhausted", "trial_closed"];
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -32,19 +27,10 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let kinds = vec![
-        OutcomeKind::Done,
-        OutcomeKind::WorldRefused,
-        OutcomeKind::Faulted,
-        OutcomeKind::Crashed,
-    ];
+    let kinds =
+        vec![OutcomeKind::Done, OutcomeKind::WorldRefused, OutcomeKind::Faulted, OutcomeKind::Crashed];
     let kind = proptest::sample::select(kinds);
-    let findings = vec![
-        "record_incomplete",
-        "app_left_running",
-        "app_exited",
-        "log_unavailable",
-    ];
+    let findings = vec!["record_incomplete", "app_left_running", "app_exited", "log_unavailable"];
     prop_oneof![
         6 => (proptest::option::weighted(0.7, 1..3usize), 0..2usize, kind).prop_map(|(w, t, k)| Step::Call(w, t, k)),
         3 => (1..3usize, 0..2usize, 0..4usize).prop_map(|(w, t, c)| Step::Refused(w, t, c)),
@@ -76,27 +62,21 @@ fn take(builder: EvidenceBuilder, step: &Step) -> EvidenceBuilder {
         Step::Call(worker, tool, kind) => {
             builder.call(worker.map(|w| WORKERS[w]), TOOLS[tool], json!({}), kind)
         }
-        Step::Refused(worker, tool, code) => {
-            builder.refused(WORKERS[worker], TOOLS[tool], CODES[code])
-        }
+        Step::Refused(worker, tool, code) => builder.refused(WORKERS[worker], TOOLS[tool], CODES[code]),
         Step::Whose(worker) => lane(builder, worker.map(|w| WORKERS[w]), None),
         Step::Claimed(worker) => lane(builder, None, Some(WORKERS[worker])),
         Step::Unfinished => builder.last(|action| {
             action.outcome = None;
             action.ended_at = None;
         }),
-        Step::HandOff(from, to) => {
-            builder.hand_off("delegated", Some(agent(from)), Some(agent(to)))
-        }
+        Step::HandOff(from, to) => builder.hand_off("delegated", Some(agent(from)), Some(agent(to))),
         Step::Finding(code) => builder.finding(code),
         Step::Proven(worker) => builder.proven(WORKERS[worker]),
     }
 }
 
 fn build(steps: &[Step]) -> EvidenceBuilder {
-    steps
-        .iter()
-        .fold(EvidenceBuilder::new().turn("Hello."), take)
+    steps.iter().fold(EvidenceBuilder::new().turn("Hello."), take)
 }
 
 fn trial() -> impl Strategy<Value = Vec<Step>> {
@@ -105,32 +85,20 @@ fn trial() -> impl Strategy<Value = Vec<Step>> {
 
 fn asked_times() -> impl Strategy<Value = Times> {
     (0..3u64, proptest::option::of(0..3u64))
-        .prop_filter("one that can fail", |(min, more)| {
-            *min > 0 || more.is_some()
-        })
-        .prop_map(|(min, more)| Times {
-            min,
-            max: more.map(|more| min + more),
-        })
+        .prop_filter("one that can fail", |(min, more)| *min > 0 || more.is_some())
+        .prop_map(|(min, more)| Times { min, max: more.map(|more| min + more) })
 }
 
 fn asked_pattern() -> impl Strategy<Value = CallPattern> {
-    let outcome = prop_oneof![
-        Just(OutcomeAsked::Done),
-        Just(OutcomeAsked::Reached),
-        Just(OutcomeAsked::Any)
-    ];
-    (
-        proptest::option::of(0..5usize),
-        proptest::option::of(0..2usize),
-        outcome,
-    )
-        .prop_map(|(worker, tool, outcome)| CallPattern {
+    let outcome = prop_oneof![Just(OutcomeAsked::Done), Just(OutcomeAsked::Reached), Just(OutcomeAsked::Any)];
+    (proptest::option::of(0..5usize), proptest::option::of(0..2usize), outcome).prop_map(
+        |(worker, tool, outcome)| CallPattern {
             worker: worker.map(|w| super::id(WORKERS[w])),
             tool: tool.map(|t| ToolName::new(TOOLS[t])),
             args: None,
             outcome,
-        })
+        },
+    )
 }
 
 fn leaf() -> impl Strategy<Value = CheckKind> {
@@ -139,17 +107,10 @@ fn leaf() -> impl Strategy<Value = CheckKind> {
         (asked_pattern(), asked_times()).prop_map(|(p, t)| CheckKind::Calls(p, t)),
         asked_pattern().prop_map(CheckKind::Never),
         (asked_pattern(), asked_times(), 0..4usize).prop_map(|(p, times, code)| {
-            CheckKind::Refused {
-                worker: p.worker,
-                tool: p.tool,
-                code: Some(CODES[code].to_owned()),
-                times,
-            }
+            CheckKind::Refused { worker: p.worker, tool: p.tool, code: Some(CODES[code].to_owned()), times }
         }),
-        proptest::option::of(0..5usize).prop_map(move |w| CheckKind::Order {
-            worker: w.map(|w| super::id(WORKERS[w])),
-            tools: order(),
-        }),
+        proptest::option::of(0..5usize)
+            .prop_map(move |w| CheckKind::Order { worker: w.map(|w| super::id(WORKERS[w])), tools: order() }),
         (1..30u64).prop_map(|s| CheckKind::Within(std::time::Duration::from_secs(s))),
         (0..5usize, asked_times()).prop_map(|(to, times)| CheckKind::Delegated(HandOff {
             from: None,

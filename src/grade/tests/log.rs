@@ -8,30 +8,21 @@ use crate::journal::OutcomeKind;
 use crate::scenario::{CallPattern, CheckKind, OutcomeAsked, Times};
 
 fn with(args: Value) -> CheckKind {
-    CheckKind::Calls(
-        pattern(Some("refund"), "issue_refund", Some(args)),
-        Times::default(),
-    )
+    CheckKind::Calls(pattern(Some("refund"), "issue_refund", Some(args)), Times::default())
 }
 
 fn refund(args: Value) -> EvidenceBuilder {
-    evidence()
-        .turn("Hello.")
-        .done("refund", "issue_refund", args)
+    evidence().turn("Hello.").done("refund", "issue_refund", args)
 }
 
 fn reaching(outcome: OutcomeAsked) -> CheckKind {
-    let pattern = CallPattern {
-        outcome,
-        ..pattern(Some("refund"), "issue_refund", None)
-    };
+    let pattern = CallPattern { outcome, ..pattern(Some("refund"), "issue_refund", None) };
     CheckKind::Calls(pattern, Times::default())
 }
 
 #[test]
 fn arguments_are_a_subset_compared_by_value() {
-    let seen =
-        || refund(json!({"order": {"id": "1", "lines": [1, 2]}, "cents": 1250, "why": null}));
+    let seen = || refund(json!({"order": {"id": "1", "lines": [1, 2]}, "cents": 1250, "why": null}));
     for holds in [
         json!({}),
         json!({"cents": 1250.0}),
@@ -39,11 +30,7 @@ fn arguments_are_a_subset_compared_by_value() {
         json!({"order": {"lines": [1.0, 2]}}),
         json!({"why": null}),
     ] {
-        assert_eq!(
-            said(None, with(holds.clone()), seen().build()),
-            "passed",
-            "{holds}"
-        );
+        assert_eq!(said(None, with(holds.clone()), seen().build()), "passed", "{holds}");
     }
     for differs in [
         json!({"cents": "1250"}),
@@ -55,64 +42,24 @@ fn arguments_are_a_subset_compared_by_value() {
         json!({"missing": null}),
         json!({"why": false}),
     ] {
-        assert_eq!(
-            said(None, with(differs.clone()), seen().build()),
-            "failed",
-            "{differs}"
-        );
+        assert_eq!(said(None, with(differs.clone()), seen().build()), "failed", "{differs}");
     }
 }
 
 #[test]
 fn whole_numbers_beyond_a_double_stay_exact() {
     let big = 9_007_199_254_740_993u64;
-    assert_eq!(
-        said(
-            None,
-            with(json!({"n": big})),
-            refund(json!({"n": big})).build()
-        ),
-        "passed"
-    );
-    assert_eq!(
-        said(
-            None,
-            with(json!({"n": big})),
-            refund(json!({"n": big - 1})).build()
-        ),
-        "failed"
-    );
-    assert_eq!(
-        said(
-            None,
-            with(json!({"n": 1e300})),
-            refund(json!({"n": 1e300})).build()
-        ),
-        "passed"
-    );
-    assert_eq!(
-        said(
-            None,
-            with(json!({"n": 1e300})),
-            refund(json!({"n": 2e300})).build()
-        ),
-        "failed"
-    );
-    assert_eq!(
-        said(
-            None,
-            with(json!({"n": -3})),
-            refund(json!({"n": -3.0})).build()
-        ),
-        "passed"
-    );
+    assert_eq!(said(None, with(json!({"n": big})), refund(json!({"n": big})).build()), "passed");
+    assert_eq!(said(None, with(json!({"n": big})), refund(json!({"n": big - 1})).build()), "failed");
+    assert_eq!(said(None, with(json!({"n": 1e300})), refund(json!({"n": 1e300})).build()), "passed");
+    assert_eq!(said(None, with(json!({"n": 1e300})), refund(json!({"n": 2e300})).build()), "failed");
+    assert_eq!(said(None, with(json!({"n": -3})), refund(json!({"n": -3.0})).build()), "passed");
 }
 
 #[test]
 fn a_value_of_the_case_stands_for_itself() {
     let asked = || with(json!({"cents": "${cents}", "note": ["order ${cents}", "${other}"]}));
-    let seen =
-        |cents: Value| refund(json!({"cents": cents, "note": ["order 5990", "${other}"]})).build();
+    let seen = |cents: Value| refund(json!({"cents": cents, "note": ["order 5990", "${other}"]})).build();
     assert_eq!(said(None, asked(), seen(json!(5990))), "passed");
     assert_eq!(said(None, asked(), seen(json!("5990"))), "failed");
 }
@@ -120,15 +67,9 @@ fn a_value_of_the_case_stands_for_itself() {
 #[test]
 fn arguments_cut_at_a_bound_may_hold_what_is_asked() {
     let cut = refund(json!("{\"cents\":")).last(|action| action.attempt.arguments_cut = true);
-    assert_eq!(
-        said(None, with(json!({"cents": 1})), cut.build()),
-        "unknown: record_incomplete"
-    );
+    assert_eq!(said(None, with(json!({"cents": 1})), cut.build()), "unknown: record_incomplete");
     let whole = refund(json!({"cents": 1})).last(|action| action.attempt.arguments_cut = true);
-    assert_eq!(
-        said(None, with(json!({"cents": 1})), whole.build()),
-        "passed"
-    );
+    assert_eq!(said(None, with(json!({"cents": 1})), whole.build()), "passed");
 }
 
 #[test]
@@ -143,21 +84,13 @@ fn how_far_a_call_got_is_three_different_questions() {
     ] {
         let seen = || {
             let trial = evidence().turn("Hello.");
-            trial
-                .call(Some("refund"), "issue_refund", json!({}), kind)
-                .build()
+            trial.call(Some("refund"), "issue_refund", json!({}), kind).build()
         };
-        for (asked, holds) in [
-            (OutcomeAsked::Done, done),
-            (OutcomeAsked::Reached, reached),
-            (OutcomeAsked::Any, any),
-        ] {
+        for (asked, holds) in
+            [(OutcomeAsked::Done, done), (OutcomeAsked::Reached, reached), (OutcomeAsked::Any, any)]
+        {
             let expected = if holds { "passed" } else { "failed" };
-            assert_eq!(
-                said(None, reaching(asked), seen()),
-                expected,
-                "{kind:?} {asked:?}"
-            );
+            assert_eq!(said(None, reaching(asked), seen()), expected, "{kind:?} {asked:?}");
         }
     }
     // A refusal needs no outcome row to be an attempt.
@@ -166,47 +99,23 @@ fn how_far_a_call_got_is_three_different_questions() {
         trial.last(|action| action.outcome = None).build()
     };
     assert_eq!(said(None, reaching(OutcomeAsked::Any), refused()), "passed");
-    assert_eq!(
-        said(None, reaching(OutcomeAsked::Reached), refused()),
-        "failed"
-    );
+    assert_eq!(said(None, reaching(OutcomeAsked::Reached), refused()), "failed");
 }
 
 #[test]
 fn refusals_are_told_apart_by_tool_and_code() {
-    let refused =
-        |tool: Option<&str>, code: Option<&str>, worker: Option<&str>| CheckKind::Refused {
-            worker: worker.map(super::id),
-            tool: tool.map(crate::name::ToolName::new),
-            code: code.map(str::to_owned),
-            times: Times::default(),
-        };
-    let seen = || {
-        evidence()
-            .refused("refund", "wipe", "not_permitted")
-            .build()
+    let refused = |tool: Option<&str>, code: Option<&str>, worker: Option<&str>| CheckKind::Refused {
+        worker: worker.map(super::id),
+        tool: tool.map(crate::name::ToolName::new),
+        code: code.map(str::to_owned),
+        times: Times::default(),
     };
+    let seen = || evidence().refused("refund", "wipe", "not_permitted").build();
     assert_eq!(said(None, refused(None, None, None), seen()), "passed");
-    assert_eq!(
-        said(
-            None,
-            refused(Some("wipe"), Some("not_permitted"), Some("refund")),
-            seen()
-        ),
-        "passed"
-    );
-    assert_eq!(
-        said(None, refused(Some("get_order"), None, None), seen()),
-        "failed"
-    );
-    assert_eq!(
-        said(None, refused(None, Some("calls_exhausted"), None), seen()),
-        "failed"
-    );
-    assert_eq!(
-        said(None, refused(None, None, Some("lookup")), seen()),
-        "failed"
-    );
+    assert_eq!(said(None, refused(Some("wipe"), Some("not_permitted"), Some("refund")), seen()), "passed");
+    assert_eq!(said(None, refused(Some("get_order"), None, None), seen()), "failed");
+    assert_eq!(said(None, refused(None, Some("calls_exhausted"), None), seen()), "failed");
+    assert_eq!(said(None, refused(None, None, Some("lookup")), seen()), "failed");
     let done = refund(json!({})).build();
     assert_eq!(said(None, refused(None, None, None), done), "failed");
 }
@@ -214,25 +123,20 @@ fn refusals_are_told_apart_by_tool_and_code() {
 #[test]
 fn others_may_stand_between_calls_in_order_and_only_done_ones_count() {
     let asked = || order(None, &["get_order", "issue_refund"]);
-    let between = evidence()
-        .done("lookup", "get_order", json!({}))
-        .done("lookup", "wipe", json!({}))
-        .done("refund", "issue_refund", json!({}));
+    let between = evidence().done("lookup", "get_order", json!({})).done("lookup", "wipe", json!({})).done(
+        "refund",
+        "issue_refund",
+        json!({}),
+    );
     assert_eq!(said(None, asked(), between.build()), "passed");
-    let half = evidence()
-        .call(
-            Some("lookup"),
-            "get_order",
-            json!({}),
-            OutcomeKind::WorldRefused,
-        )
-        .done("refund", "issue_refund", json!({}));
+    let half = evidence().call(Some("lookup"), "get_order", json!({}), OutcomeKind::WorldRefused).done(
+        "refund",
+        "issue_refund",
+        json!({}),
+    );
     assert_eq!(said(None, asked(), half.build()), "failed");
     let own = || order(Some("refund"), &["get_order", "issue_refund"]);
-    let of_two =
-        evidence()
-            .done("lookup", "get_order", json!({}))
-            .done("refund", "issue_refund", json!({}));
+    let of_two = evidence().done("lookup", "get_order", json!({})).done("refund", "issue_refund", json!({}));
     assert_eq!(said(None, own(), of_two.build()), "failed");
 }
 
@@ -265,9 +169,7 @@ fn the_detail_counts_the_calls_and_says_what_was_asked() {
     let grades = super::graded(
         None,
         calls(Some("refund"), "issue_refund", times(1, Some(1))),
-        refund(json!({}))
-            .done("refund", "get_order", json!({}))
-            .build(),
+        refund(json!({})).done("refund", "get_order", json!({})).build(),
     );
     let row = grades.verdicts.iter().find(|row| row.sub_goal == "asked");
     assert_eq!(

@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 use super::{Evidence, EvidenceBuilder, Grades, grade};
 use crate::name::{ToolName, WorkerId};
 use crate::scenario::{
-    AllowList, App, Behaviour, BudgetFrom, CallPattern, Case, Check, CheckKind, Contract, Effect,
-    Flush, LaneSpec, Limits, ModelSpec, OutcomeAsked, PassRule, Pos, Repeat, Scenario, Source,
-    Stop, SubGoal, Subject, Talk, Times, Tool, Turn, Worker, WorldSpec,
+    AllowList, App, Behaviour, BudgetFrom, CallPattern, Case, Check, CheckKind, Contract, Effect, Flush,
+    LaneSpec, Limits, ModelSpec, OutcomeAsked, PassRule, Pos, Repeat, Scenario, Source, Stop, SubGoal,
+    Subject, Talk, Times, Tool, Turn, Worker, WorldSpec,
 };
 use crate::verdict::Gate;
 
@@ -38,10 +38,7 @@ fn id(text: &str) -> WorkerId {
 }
 
 fn source() -> Source {
-    Source {
-        path: PathBuf::new(),
-        text: "".into(),
-    }
+    Source { path: PathBuf::new(), text: "".into() }
 }
 
 fn worker(name: &str, agent: &str, allowed: &[&str], lane: LaneSpec) -> Worker {
@@ -71,19 +68,14 @@ fn tool(name: &str, effect: Effect) -> Tool {
         route: None,
         effect,
         args: None,
-        behaviour: Behaviour::Upstream {
-            name: "desk".to_owned(),
-            tool: None,
-        },
+        behaviour: Behaviour::Upstream { name: "desk".to_owned(), tool: None },
     }
 }
 
 /// `lookup` and `refund` have channels of their own, `clerk` and `intern` share one and are told apart by spans,
 /// `boss` has none.
 fn contract() -> Contract {
-    let own = || LaneSpec::Separate {
-        address_env: "URL".to_owned(),
-    };
+    let own = || LaneSpec::Separate { address_env: "URL".to_owned() };
     Contract {
         files: Vec::new(),
         source: source(),
@@ -112,10 +104,7 @@ fn contract() -> Contract {
             worker("intern", "Intern", &["issue_refund"], LaneSpec::Spans),
         ],
         world: WorldSpec {
-            tools: vec![
-                tool("get_order", Effect::Read),
-                tool("issue_refund", Effect::Write),
-            ],
+            tools: vec![tool("get_order", Effect::Read), tool("issue_refund", Effect::Write)],
             ..WorldSpec::default()
         },
         peers: BTreeMap::new(),
@@ -140,26 +129,16 @@ fn scenario(sub_goals: Vec<SubGoal>) -> Scenario {
         faults: Vec::new(),
         solution: Vec::new(),
         sub_goals,
-        repeat: Repeat {
-            trials: 1,
-            pass: PassRule::All,
-        },
+        repeat: Repeat { trials: 1, pass: PassRule::All },
     }
 }
 
 fn turn(expects_reply: bool) -> Turn {
-    Turn {
-        pos: Pos::default(),
-        user: "Hello.".to_owned(),
-        expects_reply,
-    }
+    Turn { pos: Pos::default(), user: "Hello.".to_owned(), expects_reply }
 }
 
 fn check(kind: CheckKind) -> Check {
-    let pos = Pos {
-        line: LINE,
-        column: 3,
-    };
+    let pos = Pos { line: LINE, column: 3 };
     Check { pos, kind }
 }
 
@@ -170,10 +149,7 @@ fn not(kind: CheckKind) -> CheckKind {
 fn goal(subject: Option<&str>, gate: Gate, kind: CheckKind) -> SubGoal {
     SubGoal {
         id: "asked".to_owned(),
-        pos: Pos {
-            line: LINE,
-            column: 3,
-        },
+        pos: Pos { line: LINE, column: 3 },
         subject: subject.map_or(Subject::Task, |worker| Subject::Worker(id(worker))),
         gate,
         check: check(kind),
@@ -181,12 +157,7 @@ fn goal(subject: Option<&str>, gate: Gate, kind: CheckKind) -> SubGoal {
 }
 
 fn pattern(worker: Option<&str>, tool: &str, args: Option<Value>) -> CallPattern {
-    CallPattern {
-        worker: worker.map(id),
-        tool: Some(ToolName::new(tool)),
-        args,
-        outcome: OutcomeAsked::Done,
-    }
+    CallPattern { worker: worker.map(id), tool: Some(ToolName::new(tool)), args, outcome: OutcomeAsked::Done }
 }
 
 fn times(min: u64, max: Option<u64>) -> Times {
@@ -202,29 +173,17 @@ fn never(worker: Option<&str>, tool: &str) -> CheckKind {
 }
 
 fn refused(code: &str) -> CheckKind {
-    CheckKind::Refused {
-        worker: None,
-        tool: None,
-        code: Some(code.to_owned()),
-        times: Times::default(),
-    }
+    CheckKind::Refused { worker: None, tool: None, code: Some(code.to_owned()), times: Times::default() }
 }
 
 fn order(worker: Option<&str>, tools: &[&str]) -> CheckKind {
-    CheckKind::Order {
-        worker: worker.map(id),
-        tools: tools.iter().map(|tool| ToolName::new(tool)).collect(),
-    }
+    CheckKind::Order { worker: worker.map(id), tools: tools.iter().map(|tool| ToolName::new(tool)).collect() }
 }
 
 /// The verdict on one question, as a record writes it.
 fn said(subject: Option<&str>, kind: CheckKind, evidence: Evidence) -> String {
     let grades = graded(subject, kind, evidence);
-    let row = grades
-        .verdicts
-        .iter()
-        .find(|row| row.sub_goal == "asked")
-        .expect("the goal has a row");
+    let row = grades.verdicts.iter().find(|row| row.sub_goal == "asked").expect("the goal has a row");
     match &row.reason {
         Some(reason) => format!("{}: {reason}", row.verdict),
         None => row.verdict.clone(),

@@ -9,10 +9,7 @@ use crate::grade::{Evidence, EvidenceBuilder};
 use crate::journal::{LaneRow, OutcomeKind};
 use crate::scenario::{CheckKind, HandOff, Times};
 
-pub(super) const ONCE: Times = Times {
-    min: 1,
-    max: Some(1),
-};
+pub(super) const ONCE: Times = Times { min: 1, max: Some(1) };
 
 pub(super) fn some() -> Times {
     Times::default()
@@ -31,22 +28,15 @@ pub(super) fn delegated() -> CheckKind {
 }
 
 pub(super) fn script() -> CheckKind {
-    CheckKind::Script {
-        command: vec!["./check".to_owned()],
-        folder: ".".into(),
-    }
+    CheckKind::Script { command: vec!["./check".to_owned()], folder: ".".into() }
 }
 
 pub(super) fn refunded() -> EvidenceBuilder {
-    evidence()
-        .turn("Hello.")
-        .done("refund", "issue_refund", json!({}))
+    evidence().turn("Hello.").done("refund", "issue_refund", json!({}))
 }
 
 pub(super) fn looked_up() -> EvidenceBuilder {
-    evidence()
-        .turn("Hello.")
-        .done("refund", "get_order", json!({}))
+    evidence().turn("Hello.").done("refund", "get_order", json!({}))
 }
 
 /// A call over the shared address, and whom spans were found to name.
@@ -95,41 +85,11 @@ pub(super) fn hold(rows: Vec<(&str, Option<&str>, CheckKind, Evidence, &str)>) {
 fn what_was_seen_decides() {
     let refund = Some("refund");
     hold(vec![
-        (
-            "a done call",
-            None,
-            calls(refund, "issue_refund", some()),
-            refunded().build(),
-            "passed",
-        ),
-        (
-            "none done",
-            None,
-            calls(refund, "issue_refund", some()),
-            looked_up().build(),
-            "failed",
-        ),
-        (
-            "never, and it was",
-            None,
-            never(refund, "issue_refund"),
-            refunded().build(),
-            "failed",
-        ),
-        (
-            "never, and it was not",
-            None,
-            never(refund, "issue_refund"),
-            looked_up().build(),
-            "passed",
-        ),
-        (
-            "once",
-            refund,
-            calls(None, "issue_refund", ONCE),
-            refunded().build(),
-            "passed",
-        ),
+        ("a done call", None, calls(refund, "issue_refund", some()), refunded().build(), "passed"),
+        ("none done", None, calls(refund, "issue_refund", some()), looked_up().build(), "failed"),
+        ("never, and it was", None, never(refund, "issue_refund"), refunded().build(), "failed"),
+        ("never, and it was not", None, never(refund, "issue_refund"), looked_up().build(), "passed"),
+        ("once", refund, calls(None, "issue_refund", ONCE), refunded().build(), "passed"),
         (
             "twice is not once",
             refund,
@@ -137,177 +97,62 @@ fn what_was_seen_decides() {
             refunded().done("refund", "issue_refund", json!({})).build(),
             "failed",
         ),
-        (
-            "not never",
-            None,
-            not(never(refund, "issue_refund")),
-            refunded().build(),
-            "passed",
-        ),
-        (
-            "not calls",
-            None,
-            not(calls(refund, "issue_refund", some())),
-            looked_up().build(),
-            "passed",
-        ),
+        ("not never", None, not(never(refund, "issue_refund")), refunded().build(), "passed"),
+        ("not calls", None, not(calls(refund, "issue_refund", some())), looked_up().build(), "passed"),
         (
             "the wanted refusal",
             refund,
             refused("not_permitted"),
-            evidence()
-                .refused("refund", "wipe", "not_permitted")
-                .build(),
+            evidence().refused("refund", "wipe", "not_permitted").build(),
             "passed",
         ),
-        (
-            "no refusal",
-            refund,
-            refused("not_permitted"),
-            refunded().build(),
-            "failed",
-        ),
+        ("no refusal", refund, refused("not_permitted"), refunded().build(), "failed"),
         (
             "in order",
             None,
             order(refund, &["get_order", "issue_refund"]),
-            looked_up()
-                .done("refund", "issue_refund", json!({}))
-                .build(),
+            looked_up().done("refund", "issue_refund", json!({})).build(),
             "passed",
         ),
         (
             "out of order",
             None,
             order(refund, &["issue_refund", "get_order"]),
-            looked_up()
-                .done("refund", "issue_refund", json!({}))
-                .build(),
+            looked_up().done("refund", "issue_refund", json!({})).build(),
             "failed",
         ),
         ("in time", refund, within(2), refunded().build(), "passed"),
         ("too late", refund, within(1), refunded().build(), "failed"),
-        (
-            "nothing was done in time",
-            None,
-            within(9),
-            evidence().turn("Hello.").build(),
-            "failed",
-        ),
+        ("nothing was done in time", None, within(9), evidence().turn("Hello.").build(), "failed"),
     ]);
 }
 
 #[test]
 fn a_deadline_leaves_what_was_not_reached_unknown_and_settles_an_absence() {
     let refund = Some("refund");
-    let other = || {
-        looked_up()
-            .refused("lookup", "get_order", "deadline_passed")
-            .build()
-    };
+    let other = || looked_up().refused("lookup", "get_order", "deadline_passed").build();
     let unknown = "unknown: deadline_passed";
     hold(vec![
-        (
-            "not reached",
-            refund,
-            calls(None, "issue_refund", some()),
-            late().build(),
-            unknown,
-        ),
-        (
-            "not reached, told as not never",
-            refund,
-            not(never(None, "issue_refund")),
-            late().build(),
-            unknown,
-        ),
-        (
-            "reached before",
-            refund,
-            calls(None, "get_order", some()),
-            late().build(),
-            "passed",
-        ),
-        (
-            "reached exactly before",
-            refund,
-            calls(None, "get_order", ONCE),
-            late().build(),
-            "passed",
-        ),
-        (
-            "broken before",
-            refund,
-            never(None, "get_order"),
-            late().build(),
-            "failed",
-        ),
-        (
-            "an absence is settled",
-            refund,
-            never(None, "issue_refund"),
-            late().build(),
-            "passed",
-        ),
-        (
-            "order not reached",
-            refund,
-            order(None, &["get_order", "issue_refund"]),
-            late().build(),
-            unknown,
-        ),
-        (
-            "in time before",
-            refund,
-            within(3),
-            late().build(),
-            "passed",
-        ),
-        (
-            "too late before",
-            refund,
-            within(1),
-            late().build(),
-            "failed",
-        ),
+        ("not reached", refund, calls(None, "issue_refund", some()), late().build(), unknown),
+        ("not reached, told as not never", refund, not(never(None, "issue_refund")), late().build(), unknown),
+        ("reached before", refund, calls(None, "get_order", some()), late().build(), "passed"),
+        ("reached exactly before", refund, calls(None, "get_order", ONCE), late().build(), "passed"),
+        ("broken before", refund, never(None, "get_order"), late().build(), "failed"),
+        ("an absence is settled", refund, never(None, "issue_refund"), late().build(), "passed"),
+        ("order not reached", refund, order(None, &["get_order", "issue_refund"]), late().build(), unknown),
+        ("in time before", refund, within(3), late().build(), "passed"),
+        ("too late before", refund, within(1), late().build(), "failed"),
         (
             "nothing done before",
             refund,
             within(3),
-            evidence()
-                .turn("Hello.")
-                .refused("refund", "get_order", "deadline_passed")
-                .build(),
+            evidence().turn("Hello.").refused("refund", "get_order", "deadline_passed").build(),
             unknown,
         ),
-        (
-            "another refusal waited for",
-            refund,
-            refused("not_permitted"),
-            late().build(),
-            unknown,
-        ),
-        (
-            "this refusal waited for",
-            refund,
-            refused("deadline_passed"),
-            late().build(),
-            "passed",
-        ),
-        (
-            "another worker's deadline",
-            refund,
-            calls(None, "issue_refund", some()),
-            other(),
-            "failed",
-        ),
-        (
-            "the task has no deadline",
-            None,
-            calls(refund, "issue_refund", some()),
-            late().build(),
-            "failed",
-        ),
+        ("another refusal waited for", refund, refused("not_permitted"), late().build(), unknown),
+        ("this refusal waited for", refund, refused("deadline_passed"), late().build(), "passed"),
+        ("another worker's deadline", refund, calls(None, "issue_refund", some()), other(), "failed"),
+        ("the task has no deadline", None, calls(refund, "issue_refund", some()), late().build(), "failed"),
         (
             "refused after its attempt row",
             refund,
@@ -332,55 +177,13 @@ fn a_worker_that_was_not_let_try_is_not_graded() {
     let only = |code| evidence().refused("refund", "get_order", code).build();
     let unknown = "unknown: no_calls";
     hold(vec![
-        (
-            "no call",
-            refund,
-            calls(None, "issue_refund", some()),
-            idle().build(),
-            unknown,
-        ),
-        (
-            "no call, never",
-            refund,
-            never(None, "issue_refund"),
-            idle().build(),
-            unknown,
-        ),
-        (
-            "no call, order",
-            refund,
-            order(None, &["get_order", "issue_refund"]),
-            idle().build(),
-            unknown,
-        ),
-        (
-            "no call, within",
-            refund,
-            within(3),
-            idle().build(),
-            unknown,
-        ),
-        (
-            "no call, refused",
-            refund,
-            refused("not_permitted"),
-            idle().build(),
-            unknown,
-        ),
-        (
-            "only calls too many",
-            refund,
-            never(None, "issue_refund"),
-            only("calls_exhausted"),
-            unknown,
-        ),
-        (
-            "only calls too late, never",
-            refund,
-            never(None, "issue_refund"),
-            only("deadline_passed"),
-            unknown,
-        ),
+        ("no call", refund, calls(None, "issue_refund", some()), idle().build(), unknown),
+        ("no call, never", refund, never(None, "issue_refund"), idle().build(), unknown),
+        ("no call, order", refund, order(None, &["get_order", "issue_refund"]), idle().build(), unknown),
+        ("no call, within", refund, within(3), idle().build(), unknown),
+        ("no call, refused", refund, refused("not_permitted"), idle().build(), unknown),
+        ("only calls too many", refund, never(None, "issue_refund"), only("calls_exhausted"), unknown),
+        ("only calls too late, never", refund, never(None, "issue_refund"), only("deadline_passed"), unknown),
         (
             "only calls of no tool",
             refund,
@@ -388,13 +191,7 @@ fn a_worker_that_was_not_let_try_is_not_graded() {
             only("unknown_action"),
             unknown,
         ),
-        (
-            "a call not permitted",
-            refund,
-            never(None, "issue_refund"),
-            only("not_permitted"),
-            "passed",
-        ),
+        ("a call not permitted", refund, never(None, "issue_refund"), only("not_permitted"), "passed"),
         (
             "a call not permitted, calls",
             refund,
@@ -402,13 +199,7 @@ fn a_worker_that_was_not_let_try_is_not_graded() {
             only("not_permitted"),
             "failed",
         ),
-        (
-            "the task asks",
-            None,
-            calls(refund, "issue_refund", some()),
-            idle().build(),
-            "failed",
-        ),
+        ("the task asks", None, calls(refund, "issue_refund", some()), idle().build(), "failed"),
         (
             "another's calls",
             refund,
@@ -426,34 +217,10 @@ fn what_nobody_can_attribute_is_nobodys_and_may_be_anyones_of_the_shared_address
     let own = || shared(evidence().turn("Hello."), "get_order", clerk);
     let unknown = "unknown: lane_unattributed";
     hold(vec![
-        (
-            "maybe it was",
-            clerk,
-            calls(None, "get_order", some()),
-            nobodys().build(),
-            unknown,
-        ),
-        (
-            "maybe it was, never",
-            clerk,
-            never(None, "get_order"),
-            nobodys().build(),
-            unknown,
-        ),
-        (
-            "the task names the worker",
-            None,
-            never(clerk, "get_order"),
-            nobodys().build(),
-            unknown,
-        ),
-        (
-            "the task names nobody",
-            None,
-            calls(None, "get_order", some()),
-            nobodys().build(),
-            "passed",
-        ),
+        ("maybe it was", clerk, calls(None, "get_order", some()), nobodys().build(), unknown),
+        ("maybe it was, never", clerk, never(None, "get_order"), nobodys().build(), unknown),
+        ("the task names the worker", None, never(clerk, "get_order"), nobodys().build(), unknown),
+        ("the task names nobody", None, calls(None, "get_order", some()), nobodys().build(), "passed"),
         (
             "one is its own for sure",
             clerk,
@@ -524,27 +291,9 @@ fn what_nobody_can_attribute_is_nobodys_and_may_be_anyones_of_the_shared_address
             shared(own(), "get_order", None).build(),
             unknown,
         ),
-        (
-            "maybe in time",
-            clerk,
-            within(9),
-            nobodys().build(),
-            unknown,
-        ),
-        (
-            "maybe too late",
-            clerk,
-            within(4),
-            shared(own().wait(9), "get_order", None).build(),
-            unknown,
-        ),
-        (
-            "no matter who, in time",
-            clerk,
-            within(9),
-            shared(own(), "get_order", None).build(),
-            "passed",
-        ),
+        ("maybe in time", clerk, within(9), nobodys().build(), unknown),
+        ("maybe too late", clerk, within(4), shared(own().wait(9), "get_order", None).build(), unknown),
+        ("no matter who, in time", clerk, within(9), shared(own(), "get_order", None).build(), "passed"),
     ]);
 }
 
@@ -554,51 +303,17 @@ fn what_channel_and_spans_dispute_is_unknown_to_both_workers() {
     let trial = || disputed("get_order", "lookup", "refund").done("refund", "get_order", json!({}));
     let unknown = "unknown: lane_disputed";
     hold(vec![
-        (
-            "the channel's",
-            Some("lookup"),
-            calls(None, "get_order", some()),
-            trial().build(),
-            unknown,
-        ),
-        (
-            "the spans'",
-            refund,
-            calls(None, "get_order", some()),
-            trial().build(),
-            unknown,
-        ),
-        (
-            "named by the task",
-            None,
-            never(refund, "get_order"),
-            trial().build(),
-            unknown,
-        ),
-        (
-            "in order",
-            None,
-            order(refund, &["get_order", "issue_refund"]),
-            trial().build(),
-            unknown,
-        ),
+        ("the channel's", Some("lookup"), calls(None, "get_order", some()), trial().build(), unknown),
+        ("the spans'", refund, calls(None, "get_order", some()), trial().build(), unknown),
+        ("named by the task", None, never(refund, "get_order"), trial().build(), unknown),
+        ("in order", None, order(refund, &["get_order", "issue_refund"]), trial().build(), unknown),
         ("in time", refund, within(9), trial().build(), unknown),
-        (
-            "a goal that does not read it",
-            refund,
-            never(None, "issue_refund"),
-            trial().build(),
-            "passed",
-        ),
+        ("a goal that does not read it", refund, never(None, "issue_refund"), trial().build(), "passed"),
         (
             "a goal of nobody in particular",
             None,
             calls(None, "get_order", times(2, Some(2))),
-            trial()
-                .proven("clerk")
-                .proven("intern")
-                .proven("lookup")
-                .build(),
+            trial().proven("clerk").proven("intern").proven("lookup").build(),
             "passed",
         ),
         (

@@ -25,10 +25,7 @@ pub struct Body {
 
 impl Body {
     /// The entries of `row`, which must serialise as an object.
-    pub fn of<T: Serialize + ?Sized>(
-        row: &T,
-        redactor: Option<&Redactor>,
-    ) -> Result<Self, CanonicalError> {
+    pub fn of<T: Serialize + ?Sized>(row: &T, redactor: Option<&Redactor>) -> Result<Self, CanonicalError> {
         let mut writer = Writer::new(redactor);
         writer.keep_top = true;
         row.serialize(&mut writer)?;
@@ -37,13 +34,9 @@ impl Body {
         }
         let bytes = writer.out;
         let mut entries = writer.entries;
-        let order =
-            |a: &Entry, b: &Entry| escaped_keys(&bytes[a.key.clone()], &bytes[b.key.clone()]);
+        let order = |a: &Entry, b: &Entry| escaped_keys(&bytes[a.key.clone()], &bytes[b.key.clone()]);
         entries.sort_by(order);
-        if entries
-            .windows(2)
-            .any(|pair| order(&pair[0], &pair[1]).is_eq())
-        {
+        if entries.windows(2).any(|pair| order(&pair[0], &pair[1]).is_eq()) {
             return Err(CanonicalError::DuplicateKey);
         }
         Ok(Self { bytes, entries })

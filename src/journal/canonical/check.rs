@@ -23,22 +23,14 @@ pub struct Entries(Vec<(Range<usize>, Range<usize>)>);
 impl Entries {
     /// The canonical form of the value at a plain ASCII `key`.
     pub fn get<'l>(&self, line: &'l [u8], key: &str) -> Option<&'l [u8]> {
-        let (_, value) = self
-            .0
-            .iter()
-            .find(|(name, _)| &line[name.clone()] == key.as_bytes())?;
+        let (_, value) = self.0.iter().find(|(name, _)| &line[name.clone()] == key.as_bytes())?;
         Some(&line[value.clone()])
     }
 
     /// The text at `key`, if it is one without escapes.
     pub fn text<'l>(&self, line: &'l [u8], key: &str) -> Option<&'l str> {
-        let inner = self
-            .get(line, key)?
-            .strip_prefix(b"\"")?
-            .strip_suffix(b"\"")?;
-        (!inner.contains(&b'\\'))
-            .then_some(inner)
-            .and_then(|inner| std::str::from_utf8(inner).ok())
+        let inner = self.get(line, key)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        (!inner.contains(&b'\\')).then_some(inner).and_then(|inner| std::str::from_utf8(inner).ok())
     }
 
     /// The whole number at `key`.
@@ -50,10 +42,7 @@ impl Entries {
     pub fn without(&self, line: &[u8], keys: &[&str]) -> Vec<u8> {
         let mut out = vec![b'{'];
         for (key, value) in &self.0 {
-            if keys
-                .iter()
-                .any(|name| name.as_bytes() == &line[key.clone()])
-            {
+            if keys.iter().any(|name| name.as_bytes() == &line[key.clone()]) {
                 continue;
             }
             if out.len() > 1 {
@@ -70,10 +59,7 @@ impl Entries {
 pub fn check(line: &[u8], entries: &mut Entries) -> Result<(), NotCanonical> {
     entries.0.clear();
     if let Err(error) = std::str::from_utf8(line) {
-        return Err(NotCanonical {
-            at: error.valid_up_to(),
-            why: "no UTF-8",
-        });
+        return Err(NotCanonical { at: error.valid_up_to(), why: "no UTF-8" });
     }
     let mut walk = Walk { line, at: 0 };
     if walk.peek() != Some(b'{') {
@@ -191,9 +177,7 @@ impl Walk<'_> {
         let start = self.at;
         loop {
             let rest = &self.line[self.at..];
-            let plain = rest
-                .iter()
-                .position(|&b| b < 0x20 || b == b'"' || b == b'\\');
+            let plain = rest.iter().position(|&b| b < 0x20 || b == b'"' || b == b'\\');
             let Some(plain) = plain else {
                 self.at = self.line.len();
                 return self.wrong("a text without an end");
@@ -248,9 +232,7 @@ impl Walk<'_> {
                 .ok()
                 .and_then(|text| text.parse::<f64>().ok())
                 .filter(|number| number.is_finite())
-                .is_some_and(|number| {
-                    ryu_js::Buffer::new().format_finite(number).as_bytes() == token
-                })
+                .is_some_and(|number| ryu_js::Buffer::new().format_finite(number).as_bytes() == token)
         };
         if !same {
             return self.wrong("a number that is not in canonical form");

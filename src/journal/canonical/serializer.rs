@@ -148,9 +148,7 @@ impl<'w, 'r> Serializer for &'w mut Writer<'r> {
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Object<'w, 'r>> {
         if name == RAW {
-            return Err(CanonicalError::Refused(
-                "raw JSON has no canonical form of its own".to_owned(),
-            ));
+            return Err(CanonicalError::Refused("raw JSON has no canonical form of its own".to_owned()));
         }
         Object::open(self, false)
     }
@@ -291,20 +289,11 @@ impl Serializer for KeyText {
         value.serialize(self)
     }
 
-    fn serialize_unit_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-    ) -> Result<String> {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<String> {
         Ok(variant.to_owned())
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<String> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<String> {
         value.serialize(self)
     }
 
@@ -326,11 +315,7 @@ impl Serializer for KeyText {
         Err(CanonicalError::KeyKind)
     }
 
-    fn serialize_tuple_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleStruct> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct> {
         Err(CanonicalError::KeyKind)
     }
 

@@ -90,8 +90,7 @@ impl<'r> Writer<'r> {
             return Err(CanonicalError::NotFinite);
         }
         let mut buffer = ryu_js::Buffer::new();
-        self.out
-            .extend_from_slice(buffer.format_finite(number).as_bytes());
+        self.out.extend_from_slice(buffer.format_finite(number).as_bytes());
         Ok(())
     }
 
@@ -198,19 +197,10 @@ impl<'w, 'r> Array<'w, 'r> {
         variant: bool,
     ) -> Result<Self, CanonicalError> {
         writer.open(b'[')?;
-        Ok(Self {
-            first: writer.out.len(),
-            hid: writer.hiding,
-            pair: len == Some(2),
-            writer,
-            variant,
-        })
+        Ok(Self { first: writer.out.len(), hid: writer.hiding, pair: len == Some(2), writer, variant })
     }
 
-    pub(super) fn element<T: Serialize + ?Sized>(
-        &mut self,
-        value: &T,
-    ) -> Result<(), CanonicalError> {
+    pub(super) fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), CanonicalError> {
         let start = self.writer.out.len();
         comma(&mut self.writer.out, self.first);
         value.serialize(&mut *self.writer)?;
@@ -281,10 +271,7 @@ impl<'w, 'r> Object<'w, 'r> {
         }
         let end = self.writer.out.len() - 1;
         self.writer.out.push(b':');
-        self.writer.entries.push(Entry {
-            key: start..end,
-            end,
-        });
+        self.writer.entries.push(Entry { key: start..end, end });
         self.secret_key = redact::is_secret_name(key) || (self.secret_name && key == "value");
     }
 
@@ -309,18 +296,13 @@ impl<'w, 'r> Object<'w, 'r> {
             return Ok(());
         }
         let out = &mut writer.out;
-        let key_order = |a: &Entry, b: &Entry, out: &[u8]| {
-            escaped_keys(&out[a.key.clone()], &out[b.key.clone()])
-        };
+        let key_order =
+            |a: &Entry, b: &Entry, out: &[u8]| escaped_keys(&out[a.key.clone()], &out[b.key.clone()]);
         let entries = &mut writer.entries[self.base..];
-        let sorted = entries
-            .windows(2)
-            .all(|pair| key_order(&pair[0], &pair[1], out).is_lt());
+        let sorted = entries.windows(2).all(|pair| key_order(&pair[0], &pair[1], out).is_lt());
         if !sorted {
             entries.sort_by(|a, b| key_order(a, b, out));
-            let twice = entries
-                .windows(2)
-                .any(|pair| key_order(&pair[0], &pair[1], out).is_eq());
+            let twice = entries.windows(2).any(|pair| key_order(&pair[0], &pair[1], out).is_eq());
             if twice && !self.renamed {
                 return Err(CanonicalError::DuplicateKey);
             }

@@ -41,10 +41,7 @@ impl RedactionKey {
     /// The marker that stands for `text`. The key has a fixed length and the digest is cut, so that a plain hash over
     /// both is a keyed one.
     pub fn marker(&self, text: &[u8]) -> String {
-        let digest = Sha256::new()
-            .chain_update(self.0)
-            .chain_update(text)
-            .finalize();
+        let digest = Sha256::new().chain_update(self.0).chain_update(text).finalize();
         let [a, b, c, d, ..] = digest[..] else {
             return "«secret»".to_owned();
         };
@@ -60,9 +57,7 @@ impl fmt::Debug for RedactionKey {
 
 /// Whether `text` is nothing but a marker.
 fn is_marker(text: &[u8]) -> bool {
-    let inner = text
-        .strip_prefix("«secret:".as_bytes())
-        .and_then(|rest| rest.strip_suffix("»".as_bytes()));
+    let inner = text.strip_prefix("«secret:".as_bytes()).and_then(|rest| rest.strip_suffix("»".as_bytes()));
     inner.is_some_and(|hex| hex.len() == 8 && hex.iter().all(u8::is_ascii_hexdigit))
 }
 
@@ -117,22 +112,9 @@ impl Redactor {
         let size: usize = needles.iter().map(Vec::len).sum();
         // A DFA is the fastest and the largest; beyond this it would take megabytes.
         let kind = (size <= 64 << 10).then_some(AhoCorasickKind::DFA);
-        let screen = AhoCorasick::builder()
-            .kind(kind)
-            .ascii_case_insensitive(true)
-            .build(screened)?;
-        let needles = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .build(&needles)?;
-        Ok(Self {
-            key,
-            screen,
-            needles,
-            markers,
-            spaced,
-            longest,
-            skipped,
-        })
+        let screen = AhoCorasick::builder().kind(kind).ascii_case_insensitive(true).build(screened)?;
+        let needles = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&needles)?;
+        Ok(Self { key, screen, needles, markers, spaced, longest, skipped })
     }
 
     /// How many secrets were too short to be searched for.
@@ -201,11 +183,7 @@ impl Redactor {
             let hit = &text[range.clone()];
             if !is_marker(hit) {
                 let marker = self.key.marker(hit);
-                emit(Found {
-                    range,
-                    context,
-                    marker,
-                });
+                emit(Found { range, context, marker });
             }
         });
     }
@@ -239,17 +217,12 @@ fn replace(text: &str, found: &[Found]) -> String {
 
 /// The start of the character that `at` lies in.
 fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(0)
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 /// The end of the character that `at` lies in.
 fn ceil(text: &str, at: usize) -> usize {
-    (at..text.len())
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(text.len())
+    (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
 /// Sorts, unites what overlaps under the marker of the widest first one, and rounds outwards to whole characters.

@@ -76,9 +76,7 @@ pub(in crate::journal) fn is_secret_name(name: &str) -> bool {
         other => other,
     };
     (6..=19).contains(&last.len())
-        && NAMES
-            .iter()
-            .any(|known| known.len() == last.len() && last.iter().map(fold).eq(known.bytes()))
+        && NAMES.iter().any(|known| known.len() == last.len() && last.iter().map(fold).eq(known.bytes()))
 }
 
 /// Calls `emit` with every stretch of `text` that looks secret, and with where the text begins that makes it look so.
@@ -114,10 +112,7 @@ fn value(text: &[u8], start: usize) -> Range<usize> {
     let quote = text.get(start + slashes).copied();
     let line = |from: usize| {
         let rest = &text[from..];
-        from + rest
-            .iter()
-            .position(|b| matches!(b, b'\r' | b'\n'))
-            .unwrap_or(rest.len())
+        from + rest.iter().position(|b| matches!(b, b'\r' | b'\n')).unwrap_or(rest.len())
     };
     let Some(quote @ (b'"' | b'\'')) = quote else {
         return start..line(start);

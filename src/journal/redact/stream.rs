@@ -30,14 +30,7 @@ impl StreamRedactor {
     pub fn new(redactor: Arc<Redactor>) -> Self {
         // The longest spelling of a byte: six characters (`\\u00xx`), each escaped or percent-encoded once more.
         let hold = redactor.longest.saturating_mul(18).max(Self::HOLD);
-        Self {
-            redactor,
-            text: String::new(),
-            partial: Vec::new(),
-            hold,
-            look_at: 2 * hold,
-            dropping: false,
-        }
+        Self { redactor, text: String::new(), partial: Vec::new(), hold, look_at: 2 * hold, dropping: false }
     }
 
     /// Takes a piece, gives out what can be given; bytes that are no UTF-8 become U+FFFD.
@@ -97,10 +90,7 @@ impl StreamRedactor {
             let space = self.text[from..cut].rfind(char::is_whitespace);
             cut = space.map_or(cut, |space| from + space);
         }
-        while let Some(hit) = found
-            .iter()
-            .find(|hit| hit.context < cut && cut < hit.range.end)
-        {
+        while let Some(hit) = found.iter().find(|hit| hit.context < cut && cut < hit.range.end) {
             if cut - hit.context > Self::MOST {
                 let end = hit.range.end;
                 found.retain(|hit| hit.range.end <= end);

@@ -33,13 +33,7 @@ fn json_escaped(text: &str) -> String {
 fn ascii_escaped(text: &str) -> String {
     json_escaped(text)
         .chars()
-        .map(|c| {
-            if c.is_ascii() {
-                c.to_string()
-            } else {
-                format!("\\u{:04X}", c as u32)
-            }
-        })
+        .map(|c| if c.is_ascii() { c.to_string() } else { format!("\\u{:04X}", c as u32) })
         .collect()
 }
 
@@ -66,11 +60,7 @@ fn a_secret_is_found_however_it_is_spelt() {
         json_escaped(&percent(SECRET)),
     ] {
         let text = format!("before {spelling} after");
-        assert_eq!(
-            redactor.text(&text),
-            format!("before {marker} after"),
-            "{spelling}"
-        );
+        assert_eq!(redactor.text(&text), format!("before {marker} after"), "{spelling}");
     }
 }
 
@@ -99,10 +89,7 @@ fn secrets_that_overlap_or_repeat_all_go() {
 #[test]
 fn a_marker_is_the_same_in_a_run_and_another_in_the_next() {
     let one = redactor(&["topsecret"]);
-    assert_eq!(
-        one.text("topsecret"),
-        redactor(&["other", "topsecret"]).text("a topsecret")[2..]
-    );
+    assert_eq!(one.text("topsecret"), redactor(&["other", "topsecret"]).text("a topsecret")[2..]);
     let next = Redactor::new(RedactionKey([8; 32]), ["topsecret"]).expect("a redactor");
     assert_ne!(one.text("topsecret"), next.text("topsecret"));
     assert!(is_marker(one.text("topsecret").as_bytes()));
@@ -137,16 +124,10 @@ fn common_shapes_of_keys_go_without_being_known() {
         let shown = redactor.text(key).into_owned();
         assert!(is_marker(shown.as_bytes()), "{key}: {shown}");
         let inside = format!("{{\"k\":\"{}\"}}", json_escaped(key));
-        assert!(
-            !redactor.text(&inside).contains(&key[key.len() - 6..]),
-            "{inside}"
-        );
+        assert!(!redactor.text(&inside).contains(&key[key.len() - 6..]), "{inside}");
     }
     let shown = redactor.text("curl -H 'X: bearer abc.def-123' x");
-    assert_eq!(
-        shown,
-        format!("curl -H 'X: bearer {}' x", redactor.marker("abc.def-123"))
-    );
+    assert_eq!(shown, format!("curl -H 'X: bearer {}' x", redactor.marker("abc.def-123")));
     for prose in [
         "a task-force-of-very-many-people",
         "the bearer of news",
@@ -167,28 +148,16 @@ fn header_lines_keep_their_name_and_lose_their_value() {
             ["GET / HTTP/1.1\r\nAuthorization: ", "\r\nHost: x"],
         ),
         ("set-cookie: id=1; Path=/\nnext", ["set-cookie: ", "\nnext"]),
-        (
-            r#"{"Cookie":"a=\"b\"; c=d","x":1}"#,
-            [r#"{"Cookie":""#, r#"","x":1}"#],
-        ),
+        (r#"{"Cookie":"a=\"b\"; c=d","x":1}"#, [r#"{"Cookie":""#, r#"","x":1}"#]),
         (
             r#"{\"proxy-authorization\": \"Basic \\\"q\\\" x\", \"y\":2}"#,
             [r#"{\"proxy-authorization\": \""#, r#"\", \"y\":2}"#],
         ),
-        (
-            r#"get(authorization='Basic x', y=1)"#,
-            ["get(authorization='", "', y=1)"],
-        ),
+        (r#"get(authorization='Basic x', y=1)"#, ["get(authorization='", "', y=1)"]),
     ] {
         let shown = redactor.text(text).into_owned();
-        assert!(
-            shown.starts_with(kept[0]) && shown.ends_with(kept[1]),
-            "{shown}"
-        );
-        assert!(
-            is_marker(&shown.as_bytes()[kept[0].len()..shown.len() - kept[1].len()]),
-            "{shown}"
-        );
+        assert!(shown.starts_with(kept[0]) && shown.ends_with(kept[1]), "{shown}");
+        assert!(is_marker(&shown.as_bytes()[kept[0].len()..shown.len() - kept[1].len()]), "{shown}");
     }
 }
 
@@ -242,15 +211,8 @@ fn keys_that_become_one_are_told_apart() {
 #[test]
 fn nothing_shows_what_it_keeps() {
     let redactor = Arc::new(redactor(&["topsecret"]));
-    let shown = format!(
-        "{redactor:?} {:?} {:?}",
-        key(),
-        StreamRedactor::new(redactor.clone())
-    );
-    assert!(
-        !shown.contains("topsecret") && !shown.contains('7'),
-        "{shown}"
-    );
+    let shown = format!("{redactor:?} {:?} {:?}", key(), StreamRedactor::new(redactor.clone()));
+    assert!(!shown.contains("topsecret") && !shown.contains('7'), "{shown}");
 }
 
 /// The same value with every text blank: what must not change.
@@ -258,9 +220,7 @@ fn shape(value: &Value) -> Value {
     match value {
         Value::String(_) => json!(""),
         Value::Array(list) => list.iter().map(shape).collect(),
-        Value::Object(map) => {
-            Value::Array(map.values().map(shape).chain([json!(map.len())]).collect())
-        }
+        Value::Object(map) => Value::Array(map.values().map(shape).chain([json!(map.len())]).collect()),
         other => other.clone(),
     }
 }
@@ -292,21 +252,15 @@ fn pieces() -> impl Strategy<Value = String> {
         "Bearer ",
     ];
     prop::collection::vec(
-        prop_oneof![
-            prop::sample::select(known.to_vec()).prop_map(str::to_owned),
-            ".{0,4}"
-        ],
+        prop_oneof![prop::sample::select(known.to_vec()).prop_map(str::to_owned), ".{0,4}"],
         0..8,
     )
     .prop_map(|parts| parts.concat())
 }
 
 fn any_row() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        pieces().prop_map(Value::from),
-        any::<i32>().prop_map(Value::from),
-        Just(Value::Null)
-    ];
+    let leaf =
+        prop_oneof![pieces().prop_map(Value::from), any::<i32>().prop_map(Value::from), Just(Value::Null)];
     leaf.prop_recursive(4, 40, 5, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
@@ -367,16 +321,9 @@ fn a_secret_split_over_two_writes_never_shows() {
         for lead in [0, 4090, 8190] {
             let text = format!("{}abcdefgh{}", "-".repeat(lead), "+".repeat(9000));
             let mut stream = StreamRedactor::new(redactor.clone());
-            let mut shown: String = text
-                .as_bytes()
-                .chunks(size)
-                .map(|piece| stream.push(piece))
-                .collect();
+            let mut shown: String = text.as_bytes().chunks(size).map(|piece| stream.push(piece)).collect();
             shown += &stream.finish();
-            assert_eq!(
-                shown,
-                text.replace("abcdefgh", &redactor.marker("abcdefgh"))
-            );
+            assert_eq!(shown, text.replace("abcdefgh", &redactor.marker("abcdefgh")));
         }
     }
 }
@@ -401,10 +348,8 @@ fn an_endless_secret_takes_bounded_memory_and_shows_nothing() {
 #[test]
 fn bytes_that_are_no_text_are_shown_as_such() {
     let mut stream = StreamRedactor::new(Arc::new(redactor(&[])));
-    let mut shown: String = [&b"a\xff"[..], b"\xc3", b"\xa9\xf0\x9f"]
-        .iter()
-        .map(|p| stream.push(p))
-        .collect();
+    let mut shown: String =
+        [&b"a\xff"[..], b"\xc3", b"\xa9\xf0\x9f"].iter().map(|p| stream.push(p)).collect();
     shown += &stream.finish();
     assert_eq!(shown, "a\u{fffd}é\u{fffd}");
 }

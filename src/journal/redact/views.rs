@@ -53,10 +53,7 @@ fn codes(text: &[u8], spaced: bool) -> impl Iterator<Item = Code> {
 }
 
 fn decode(text: &[u8], code: Code) -> View {
-    let mut view = View {
-        bytes: Vec::with_capacity(text.len()),
-        from: Vec::with_capacity(text.len() + 1),
-    };
+    let mut view = View { bytes: Vec::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
     let mut at = 0;
     while at < text.len() {
         let rest = &text[at..];
@@ -75,8 +72,7 @@ fn decode(text: &[u8], code: Code) -> View {
         };
         view.bytes.extend_from_slice(bytes);
         // The length was checked to fit before.
-        view.from
-            .extend(std::iter::repeat_n(at as u32, bytes.len()));
+        view.from.extend(std::iter::repeat_n(at as u32, bytes.len()));
         at += took;
     }
     view.from.push(text.len() as u32);

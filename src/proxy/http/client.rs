@@ -55,17 +55,11 @@ impl Base {
         if scheme != Scheme::HTTP && scheme != Scheme::HTTPS {
             return Err(BadBase::Scheme);
         }
-        let path = parts
-            .path_and_query
-            .unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let path = parts.path_and_query.unwrap_or_else(|| PathAndQuery::from_static("/"));
         if path.query().is_some() || authority.as_str().contains('@') {
             return Err(BadBase::More);
         }
-        Ok(Self {
-            scheme,
-            authority,
-            path: path.path().trim_end_matches('/').to_owned(),
-        })
+        Ok(Self { scheme, authority, path: path.path().trim_end_matches('/').to_owned() })
     }
 
     /// Whether it wants TLS.
@@ -100,10 +94,7 @@ pub struct Client {
 impl Client {
     /// Without TLS, until [`Client::load_roots`].
     pub fn new() -> Self {
-        Self {
-            plain: builder().build(connector()),
-            tls: OnceLock::new(),
-        }
+        Self { plain: builder().build(connector()), tls: OnceLock::new() }
     }
 
     /// Reads the system's trusted certificates, once.
@@ -122,10 +113,7 @@ impl Client {
     }
 
     /// Sends one request. `request`'s URI is a [`Base::at`].
-    pub async fn send(
-        &self,
-        mut request: Request<RequestBody>,
-    ) -> Result<Response<Incoming>, legacy::Error> {
+    pub async fn send(&self, mut request: Request<RequestBody>) -> Result<Response<Incoming>, legacy::Error> {
         *request.version_mut() = Version::HTTP_11;
         let tls = request.uri().scheme() == Some(&Scheme::HTTPS);
         match self.tls.get().filter(|_| tls) {
@@ -137,10 +125,7 @@ impl Client {
 
 fn builder() -> legacy::Builder {
     let mut builder = legacy::Client::builder(TokioExecutor::new());
-    builder
-        .pool_idle_timeout(KEPT_OPEN)
-        .pool_max_idle_per_host(1024)
-        .pool_timer(TokioTimer::new());
+    builder.pool_idle_timeout(KEPT_OPEN).pool_max_idle_per_host(1024).pool_timer(TokioTimer::new());
     builder
 }
 
@@ -173,9 +158,7 @@ impl Body for RequestBody {
             Taken::Streaming(body) => Pin::new(body).poll_frame(cx),
             Taken::None => Poll::Ready(None),
             Taken::Whole { bytes, trailers } => Poll::Ready(if bytes.is_empty() {
-                trailers
-                    .take()
-                    .map(|trailers| Ok(Frame::trailers(trailers)))
+                trailers.take().map(|trailers| Ok(Frame::trailers(trailers)))
             } else {
                 Some(Ok(Frame::data(std::mem::take(bytes))))
             }),
@@ -195,10 +178,7 @@ impl Body for RequestBody {
             Taken::Streaming(body) => body.size_hint(),
             Taken::None => SizeHint::with_exact(0),
             // Trailers need the chunked coding, which a known length would rule out.
-            Taken::Whole {
-                bytes,
-                trailers: None,
-            } => SizeHint::with_exact(bytes.len() as u64),
+            Taken::Whole { bytes, trailers: None } => SizeHint::with_exact(bytes.len() as u64),
             Taken::Whole { bytes, .. } => {
                 let mut hint = SizeHint::new();
                 hint.set_lower(bytes.len() as u64);
@@ -215,28 +195,15 @@ mod tests {
     #[test]
     fn a_base_stands_before_the_target_and_changes_nothing_of_it() {
         let at = |base: &str, target: &str| {
-            Base::parse(base)
-                .expect("a base")
-                .at(target)
-                .map(|uri| uri.to_string())
+            Base::parse(base).expect("a base").at(target).map(|uri| uri.to_string())
         };
-        assert_eq!(
-            at("http://h:1", "/a%2Fb//c?x=%20&x=+").as_deref(),
-            Some("http://h:1/a%2Fb//c?x=%20&x=+")
-        );
+        assert_eq!(at("http://h:1", "/a%2Fb//c?x=%20&x=+").as_deref(), Some("http://h:1/a%2Fb//c?x=%20&x=+"));
         assert_eq!(at("https://h/v1/", "/a").as_deref(), Some("https://h/v1/a"));
     }
 
     #[test]
     fn what_is_no_base_is_said_at_once() {
-        for bad in [
-            "",
-            "h:1",
-            "/path",
-            "ftp://h",
-            "http://h?x=1",
-            "http://user@h/",
-        ] {
+        for bad in ["", "h:1", "/path", "ftp://h", "http://h?x=1", "http://user@h/"] {
             assert!(Base::parse(bad).is_err(), "{bad}");
         }
     }

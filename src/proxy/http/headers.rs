@@ -1,9 +1,7 @@
 //! What of a message's headers is this hop's own and not passed on, and which headers ask for another action than the
 //! method and path do.
 
-use http::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
-};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderValue, request::Parts};
 
 use serde_json::Value;
@@ -43,11 +41,9 @@ fn strip_hop(headers: &mut HeaderMap) {
 /// token goes no further, and a `100 Continue` was already ours to send.
 pub fn to_upstream(headers: &mut HeaderMap) {
     let trailers = headers.get_all(TE).iter().any(|value| {
-        value.to_str().is_ok_and(|value| {
-            value
-                .split(',')
-                .any(|one| one.trim().eq_ignore_ascii_case("trailers"))
-        })
+        value
+            .to_str()
+            .is_ok_and(|value| value.split(',').any(|one| one.trim().eq_ignore_ascii_case("trailers")))
     });
     strip_hop(headers);
     headers.remove(HOST);
@@ -80,13 +76,8 @@ const OVERRIDES: [&str; 6] = [
 /// Why a request is not the tool call that its method and path say: it asks to be read as another one. What is
 /// permitted and recorded is what was named, so a request with two names has none.
 pub fn masquerade(parts: &Parts, fields: Option<&Value>) -> Option<String> {
-    if let Some(name) = OVERRIDES
-        .iter()
-        .find(|name| parts.headers.contains_key(**name))
-    {
-        return Some(format!(
-            "the header `{name}` asks for another action than the route"
-        ));
+    if let Some(name) = OVERRIDES.iter().find(|name| parts.headers.contains_key(**name)) {
+        return Some(format!("the header `{name}` asks for another action than the route"));
     }
     let mut query = parts.uri.query().into_iter().flat_map(pairs);
     let in_form = fields.is_some_and(|fields| fields.get("_method").is_some());
@@ -97,10 +88,7 @@ pub fn masquerade(parts: &Parts, fields: Option<&Value>) -> Option<String> {
 /// The protocol that a request asks to go on in, where it is one that a channel does not carry. `h2c` is an offer that
 /// may be ignored (RFC 9110 7.8), and stock clients make it with every first request.
 pub fn upgrade(headers: &HeaderMap) -> Option<String> {
-    let offered = headers
-        .get_all(UPGRADE)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
+    let offered = headers.get_all(UPGRADE).iter().filter_map(|value| value.to_str().ok());
     let mut protocols = offered.flat_map(|value| value.split(',')).map(str::trim);
     protocols
         .find(|protocol| !protocol.eq_ignore_ascii_case("h2c"))
@@ -163,17 +151,10 @@ mod tests {
 
     #[test]
     fn only_h2c_is_an_offer_that_may_be_ignored() {
-        for (offer, carried) in [
-            ("h2c", true),
-            ("H2C", true),
-            ("websocket", false),
-            ("h2c, websocket", false),
-        ] {
-            assert_eq!(
-                upgrade(&map(&[("upgrade", offer)])).is_none(),
-                carried,
-                "{offer}"
-            );
+        for (offer, carried) in
+            [("h2c", true), ("H2C", true), ("websocket", false), ("h2c, websocket", false)]
+        {
+            assert_eq!(upgrade(&map(&[("upgrade", offer)])).is_none(), carried, "{offer}");
         }
     }
 }

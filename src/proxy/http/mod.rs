@@ -40,8 +40,7 @@ pub async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Answered 
     match shared.registry.find(claim) {
         Some(Entry::Channel(channel)) => ToTheEnd::new(call(shared, channel, request)).await,
         Some(Entry::Gone(late)) => {
-            late.calls
-                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            late.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok(turned_away(&gate::closed(), request).await)
         }
         None => {
@@ -88,22 +87,14 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
         let reason = headers::upgrade(&parts.headers).or_else(|| match tool {
             Some(_) => headers::masquerade(&parts, received.form_fields()),
             None if site.passthrough().is_some() => None,
-            None => Some(format!(
-                "{} {path} is no tool of the contract",
-                parts.method
-            )),
+            None => Some(format!("{} {path} is no tool of the contract", parts.method)),
         });
-        reason.map(|reason| Refusal {
-            code: RefusalCode::UnknownAction,
-            reason,
-        })
+        reason.map(|reason| Refusal { code: RefusalCode::UnknownAction, reason })
     };
     let (recorded, cut) = received.recorded();
     let asked = Asked {
         tool,
-        refused: stranger
-            .or_else(|| received.refused.clone())
-            .or_else(unnamed),
+        refused: stranger.or_else(|| received.refused.clone()).or_else(unnamed),
         arguments: &received.arguments,
         recorded,
         cut,
@@ -115,37 +106,20 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
         Ok(begun) => begun,
         Err(refusal) => {
             let named = tool.map(|tool| tool.name.as_str());
-            let allow = if named.is_none() {
-                site.routes.methods(path)
-            } else {
-                Vec::new()
-            };
-            return Ok(refusal::response(
-                &refusal,
-                named,
-                lane.worker().map(|id| id.as_str()),
-                &allow,
-            ));
+            let allow = if named.is_none() { site.routes.methods(path) } else { Vec::new() };
+            return Ok(refusal::response(&refusal, named, lane.worker().map(|id| id.as_str()), &allow));
         }
     };
     let Begun { permit, call, due } = begun;
     let worker = lane.worker().cloned();
     let tool = tool.cloned();
     let is_head = parts.method == Method::HEAD;
-    let run = run::Run {
-        shared,
-        site: Arc::clone(site),
-        tool,
-        worker,
-        call,
-    };
+    let run = run::Run { shared, site: Arc::clone(site), tool, worker, call };
     let mut answer = run.answer(permit, due, parts, target, received).await?;
     if is_head && let ChannelBody::Whole(body) = answer.body_mut() {
         // What a HEAD would have been answered with is known by its length alone.
         if let Some(bytes) = body.take() {
-            answer
-                .headers_mut()
-                .insert(CONTENT_LENGTH, bytes.len().into());
+            answer.headers_mut().insert(CONTENT_LENGTH, bytes.len().into());
         }
     }
     Ok(answer)

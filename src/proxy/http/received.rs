@@ -68,8 +68,7 @@ impl Received {
         let form = BodyForm::of(&parts.headers);
         let embedded = tool.is_some_and(|tool| matches!(tool.behaviour, Behaviour::Sqlite(_)));
         let length = body.size_hint().exact();
-        let read =
-            embedded || form != BodyForm::Opaque || length.is_some_and(|length| length <= KEPT);
+        let read = embedded || form != BodyForm::Opaque || length.is_some_and(|length| length <= KEPT);
         let query = parts.uri.query();
         let (taken, refused) = if body.is_end_stream() {
             (Taken::None, None)
@@ -131,25 +130,21 @@ fn shorten(value: &mut Value) {
 }
 
 async fn whole(body: Incoming, at_most: u64, length: Option<u64>) -> Result<Taken, Refusal> {
-    let too_large = || Refusal {
-        code: RefusalCode::BodyTooLarge,
-        reason: format!("the body is over {at_most} bytes"),
-    };
+    let too_large =
+        || Refusal { code: RefusalCode::BodyTooLarge, reason: format!("the body is over {at_most} bytes") };
     if length.is_some_and(|length| length > at_most) {
         return Err(too_large());
     }
     let limit = usize::try_from(at_most).unwrap_or(usize::MAX);
     match tokio::time::timeout(PATIENCE, Limited::new(body, limit).collect()).await {
-        Ok(Ok(collected)) => Ok(Taken::Whole {
-            trailers: collected.trailers().cloned(),
-            bytes: collected.to_bytes(),
-        }),
+        Ok(Ok(collected)) => {
+            Ok(Taken::Whole { trailers: collected.trailers().cloned(), bytes: collected.to_bytes() })
+        }
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         // It broke off, or never came: there is nobody to answer, and nothing to do.
-        Ok(Err(_)) | Err(_) => Err(Refusal {
-            code: RefusalCode::UnknownAction,
-            reason: "the body did not arrive".to_owned(),
-        }),
+        Ok(Err(_)) | Err(_) => {
+            Err(Refusal { code: RefusalCode::UnknownAction, reason: "the body did not arrive".to_owned() })
+        }
     }
 }
 
@@ -157,9 +152,7 @@ async fn whole(body: Incoming, at_most: u64, length: Option<u64>) -> Result<Take
 pub async fn discard(request: &mut Request<Incoming>) {
     const LITTLE: u64 = 1 << 20;
     let headers = request.headers();
-    let length = headers
-        .get(CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     if headers.contains_key(EXPECT) || length.is_some_and(|length: u64| length > LITTLE) {
         return;
     }

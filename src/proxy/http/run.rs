@@ -65,22 +65,16 @@ impl Run {
                     Err(refusal) => return Ok(self.refuse(&refusal)),
                 }
             }
-            Some(FaultKind::Reply {
-                status,
-                headers,
-                body,
-            }) => return Ok(self.reply(status, &headers, body.as_ref())),
+            Some(FaultKind::Reply { status, headers, body }) => {
+                return Ok(self.reply(status, &headers, body.as_ref()));
+            }
             Some(FaultKind::Drop) => {
                 self.end_faulted(None, Value::Null);
                 return Err(Closed);
             }
             Some(FaultKind::Stale) => {
                 // The first call has nothing before it, and goes to the world.
-                if let Some(answer) = self
-                    .tool
-                    .as_ref()
-                    .and_then(|tool| self.site.stale(&tool.name))
-                {
+                if let Some(answer) = self.tool.as_ref().and_then(|tool| self.site.stale(&tool.name)) {
                     self.end_faulted(Some(answer.status.as_u16()), recorded(&answer.body));
                     return Ok(whole(answer));
                 }
@@ -97,14 +91,8 @@ impl Run {
         };
         match upstream {
             None => self.ask_world(permit, &received, afterwards).await,
-            Some(Some(base)) => {
-                self.ask_upstream(permit, &base, parts, &target, received, afterwards)
-                    .await
-            }
-            Some(None) => Ok(self.crash(
-                "upstream_unavailable",
-                "this upstream is not reached over HTTP",
-            )),
+            Some(Some(base)) => self.ask_upstream(permit, &base, parts, &target, received, afterwards).await,
+            Some(None) => Ok(self.crash("upstream_unavailable", "this upstream is not reached over HTTP")),
         }
     }
 
@@ -119,24 +107,13 @@ impl Run {
 
     fn refuse(self, refusal: &Refusal) -> Response<ChannelBody> {
         let tool = self.tool.as_ref().map(|tool| tool.name.as_str());
-        let response = refusal::response(
-            refusal,
-            tool,
-            self.worker.as_ref().map(WorkerId::as_str),
-            &[],
-        );
+        let response = refusal::response(refusal, tool, self.worker.as_ref().map(WorkerId::as_str), &[]);
         self.call.end(Outcome::refused(refusal));
         response
     }
 
     fn end_faulted(self, status: Option<u16>, result: Value) {
-        self.call.end(Outcome {
-            kind: OutcomeKind::Faulted,
-            code: None,
-            status,
-            result,
-            result_cut: false,
-        });
+        self.call.end(Outcome { kind: OutcomeKind::Faulted, code: None, status, result, result_cut: false });
     }
 
     fn reply(
@@ -146,10 +123,7 @@ impl Run {
         body: Option<&Value>,
     ) -> Response<ChannelBody> {
         let answer = answer(status, headers, body);
-        self.end_faulted(
-            Some(answer.status.as_u16()),
-            body.cloned().unwrap_or(Value::Null),
-        );
+        self.end_faulted(Some(answer.status.as_u16()), body.cloned().unwrap_or(Value::Null));
         whole(answer)
     }
 
@@ -166,21 +140,14 @@ impl Run {
         whole(answer)
     }
 
-    async fn ask_world(
-        self,
-        permit: Permit,
-        received: &Received,
-        afterwards: Afterwards,
-    ) -> Answered {
+    async fn ask_world(self, permit: Permit, received: &Received, afterwards: Afterwards) -> Answered {
         let Some(world) = self.site.world.clone() else {
             return Ok(self.crash("world_unavailable", "this channel has no embedded world"));
         };
         let said = if let Some(why) = &received.unreadable {
             let code = "invalid_arguments";
             WorldAnswer {
-                kind: AnswerKind::Refused {
-                    code: code.to_owned(),
-                },
+                kind: AnswerKind::Refused { code: code.to_owned() },
                 status: 400,
                 headers: Default::default(),
                 body: Some(json!({ "error": { "code": code, "message": why } })),
@@ -199,14 +166,7 @@ impl Run {
             AnswerKind::Crashed { code, .. } => (OutcomeKind::Crashed, Some(code.to_owned())),
         };
         let answer = answer(said.status, &said.headers, said.body.as_ref());
-        self.answered(
-            kind,
-            code,
-            said.body.unwrap_or(Value::Null),
-            answer,
-            afterwards,
-        )
-        .await
+        self.answered(kind, code, said.body.unwrap_or(Value::Null), answer, afterwards).await
     }
 
     /// Ends a call whose whole answer is at hand.
@@ -315,19 +275,11 @@ async fn reach(
     request: Request<RequestBody>,
 ) -> Result<Response<Incoming>, &'static str> {
     shared.client.send(request).await.map_err(|error| {
-        if error.is_connect() {
-            "the upstream cannot be reached"
-        } else {
-            "the upstream gave no answer"
-        }
+        if error.is_connect() { "the upstream cannot be reached" } else { "the upstream gave no answer" }
     })
 }
 
-fn answer(
-    status: u16,
-    headers: &std::collections::BTreeMap<String, String>,
-    body: Option<&Value>,
-) -> Answer {
+fn answer(status: u16, headers: &std::collections::BTreeMap<String, String>, body: Option<&Value>) -> Answer {
     let mut all = HeaderMap::new();
     if body.is_some() {
         all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

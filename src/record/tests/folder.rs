@@ -25,11 +25,7 @@ fn run(folder: &Path, key: Option<&SigningKey>) -> RunFile {
             fs::create_dir_all(path.parent().expect("a folder")).expect("made");
             let memory = Memory::default();
             let journal = memory.journal(&[], 1 << 20);
-            let row = TrialRow {
-                scenario: scenario.to_owned(),
-                number,
-                ..trial()
-            };
+            let row = TrialRow { scenario: scenario.to_owned(), number, ..trial() };
             journal.append(&row).expect("written");
             let sealed = seal(&journal, &verdicts(), &end(), key).expect("sealed");
             fs::write(&path, memory.bytes()).expect("written");
@@ -90,10 +86,7 @@ fn a_missing_trial_is_named() {
 fn a_link_is_no_record() {
     let folder = folder();
     run(folder.path(), None);
-    let (path, away) = (
-        file(folder.path(), "a/0-1"),
-        folder.path().join("away.jsonl"),
-    );
+    let (path, away) = (file(folder.path(), "a/0-1"), folder.path().join("away.jsonl"));
     fs::rename(&path, &away).expect("moved");
     std::os::unix::fs::symlink(&away, &path).expect("linked");
     assert_eq!(look(folder.path()).trials["a/0-1"], Standing::Missing);
@@ -103,11 +96,7 @@ fn a_link_is_no_record() {
 fn an_added_file_is_named() {
     let folder = folder();
     run(folder.path(), None);
-    fs::copy(
-        file(folder.path(), "b/0-1"),
-        folder.path().join("trials/b/0-9.jsonl"),
-    )
-    .expect("copied");
+    fs::copy(file(folder.path(), "b/0-1"), folder.path().join("trials/b/0-9.jsonl")).expect("copied");
     let report = look(folder.path());
     assert_eq!(report.added, [Path::new("trials/b/0-9.jsonl")]);
     assert!(!report.is_sound());
@@ -117,28 +106,11 @@ fn an_added_file_is_named() {
 fn swapped_trials_are_named_with_what_they_are() {
     let folder = folder();
     run(folder.path(), None);
-    let (a, b, c) = (
-        file(folder.path(), "a/0-1"),
-        file(folder.path(), "b/0-1"),
-        folder.path().join("c"),
-    );
-    fs::rename(&a, &c)
-        .and_then(|()| fs::rename(&b, &a))
-        .and_then(|()| fs::rename(&c, &b))
-        .expect("swapped");
+    let (a, b, c) = (file(folder.path(), "a/0-1"), file(folder.path(), "b/0-1"), folder.path().join("c"));
+    fs::rename(&a, &c).and_then(|()| fs::rename(&b, &a)).and_then(|()| fs::rename(&c, &b)).expect("swapped");
     let report = look(folder.path());
-    assert_eq!(
-        report.trials["a/0-1"],
-        Standing::OtherTrial {
-            is: "b/0-1".to_owned()
-        }
-    );
-    assert_eq!(
-        report.trials["b/0-1"],
-        Standing::OtherTrial {
-            is: "a/0-1".to_owned()
-        }
-    );
+    assert_eq!(report.trials["a/0-1"], Standing::OtherTrial { is: "b/0-1".to_owned() });
+    assert_eq!(report.trials["b/0-1"], Standing::OtherTrial { is: "a/0-1".to_owned() });
     assert!(!report.is_sound());
 }
 
@@ -151,12 +123,7 @@ fn a_trial_that_is_counted_twice_is_named() {
     run.write(folder.path()).expect("written");
     fs::copy(file(folder.path(), "b/0-1"), file(folder.path(), "b/0-2")).expect("copied");
     let report = look(folder.path());
-    assert_eq!(
-        report.trials["b/0-2"],
-        Standing::Repeats {
-            of: "b/0-1".to_owned()
-        }
-    );
+    assert_eq!(report.trials["b/0-2"], Standing::Repeats { of: "b/0-1".to_owned() });
     assert!(!report.is_sound());
 }
 
@@ -167,9 +134,7 @@ fn another_record_of_the_same_trial_is_not_the_one_that_was_written_down() {
     run(other.path(), None);
     fs::copy(file(other.path(), "a/0-1"), file(one.path(), "a/0-1")).expect("copied");
     let report = look(one.path());
-    assert!(
-        matches!(&report.trials["a/0-1"], Standing::Broken(broken) if broken.why == Flaw::OtherRecord)
-    );
+    assert!(matches!(&report.trials["a/0-1"], Standing::Broken(broken) if broken.why == Flaw::OtherRecord));
 }
 
 #[test]
@@ -181,10 +146,7 @@ fn an_outcome_that_the_run_file_makes_up_is_noticed() {
         *outcome = Outcome::Failed;
     }
     run.write(folder.path()).expect("written");
-    assert!(matches!(
-        look(folder.path()).trials["a/0-1"],
-        Standing::Broken(_)
-    ));
+    assert!(matches!(look(folder.path()).trials["a/0-1"], Standing::Broken(_)));
 }
 
 #[test]
@@ -210,15 +172,9 @@ fn every_record_of_a_run_must_have_the_key_asked_for() {
     let (mine, other) = (key(), key());
     let folder = folder();
     run(folder.path(), Some(&mine));
-    assert!(
-        verify_dir(folder.path(), Some(&mine.public()))
-            .expect("looked through")
-            .is_sound()
-    );
+    assert!(verify_dir(folder.path(), Some(&mine.public())).expect("looked through").is_sound());
     let report = verify_dir(folder.path(), Some(&other.public())).expect("looked through");
-    assert!(
-        matches!(&report.trials["a/0-1"], Standing::Broken(broken) if broken.why == Flaw::OtherKey)
-    );
+    assert!(matches!(&report.trials["a/0-1"], Standing::Broken(broken) if broken.why == Flaw::OtherKey));
 }
 
 #[test]
@@ -243,10 +199,7 @@ fn a_run_file_leads_to_no_place_outside_its_folder() {
     let trial = run.trials["a/0-1"].clone();
     run.trials.insert("../a/0-1".to_owned(), trial);
     run.write(folder.path()).expect("written");
-    assert!(matches!(
-        RunFile::read(folder.path()),
-        Err(RunFileError::Malformed { .. })
-    ));
+    assert!(matches!(RunFile::read(folder.path()), Err(RunFileError::Malformed { .. })));
 }
 
 #[test]
@@ -255,10 +208,7 @@ fn a_run_file_of_another_format_is_not_guessed_at() {
     let mut run = run(folder.path(), None);
     run.format = 2;
     run.write(folder.path()).expect("written");
-    assert!(matches!(
-        RunFile::read(folder.path()),
-        Err(RunFileError::Malformed { .. })
-    ));
+    assert!(matches!(RunFile::read(folder.path()), Err(RunFileError::Malformed { .. })));
 }
 
 #[test]
@@ -277,9 +227,6 @@ fn a_key_is_read_from_a_file_and_no_error_shows_it() {
         SigningKey::load("env:MOCKTRIAL_NO_SUCH_KEY").expect_err("not set"),
         SigningKey::load("/no/such/file").expect_err("not there"),
     ] {
-        assert!(
-            !format!("{error} {error:?}").contains(&secret[21..]),
-            "{error}"
-        );
+        assert!(!format!("{error} {error:?}").contains(&secret[21..]), "{error}");
     }
 }

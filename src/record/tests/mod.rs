@@ -62,13 +62,7 @@ fn outcome(attempt: u64) -> OutcomeRow {
     }
 }
 
-fn verdict(
-    sub_goal: &str,
-    subject: &str,
-    verdict: &str,
-    reason: Option<&str>,
-    gate: Gate,
-) -> VerdictRow {
+fn verdict(sub_goal: &str, subject: &str, verdict: &str, reason: Option<&str>, gate: Gate) -> VerdictRow {
     VerdictRow {
         sub_goal: sub_goal.to_owned(),
         subject: subject.to_owned(),
@@ -84,34 +78,14 @@ fn verdicts() -> Vec<VerdictRow> {
     vec![
         verdict("refunded_once", "task", "passed", None, Gate::Required),
         verdict("answered", "task", "passed", None, Gate::Required),
-        verdict(
-            "stayed_permitted",
-            "worker:refund",
-            "unknown",
-            Some("no_calls"),
-            Gate::IfSeen,
-        ),
-        verdict(
-            "stayed_permitted",
-            "worker:order_lookup",
-            "passed",
-            None,
-            Gate::IfSeen,
-        ),
+        verdict("stayed_permitted", "worker:refund", "unknown", Some("no_calls"), Gate::IfSeen),
+        verdict("stayed_permitted", "worker:order_lookup", "passed", None, Gate::IfSeen),
     ]
 }
 
 fn end() -> EndRow {
-    let passed = Judged {
-        verdict: "passed".to_owned(),
-        reason: None,
-    };
-    EndRow {
-        task: passed,
-        workers: Default::default(),
-        outcome: Outcome::Passed,
-        error: None,
-    }
+    let passed = Judged { verdict: "passed".to_owned(), reason: None };
+    EndRow { task: passed, workers: Default::default(), outcome: Outcome::Passed, error: None }
 }
 
 /// A record with `calls` calls, and what was said of it when it was sealed.
@@ -149,10 +123,8 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// The record with its rows changed by hand and chained, counted and sealed anew: what a forger without the key does.
 fn forged(bytes: &[u8], change: impl FnOnce(&mut Vec<Value>)) -> Vec<u8> {
-    let mut rows: Vec<Value> = lines(bytes)
-        .iter()
-        .map(|line| serde_json::from_slice(line).expect("a row"))
-        .collect();
+    let mut rows: Vec<Value> =
+        lines(bytes).iter().map(|line| serde_json::from_slice(line).expect("a row")).collect();
     change(&mut rows);
     let mut prev = GENESIS.to_owned();
     let mut out = Vec::new();
@@ -161,9 +133,7 @@ fn forged(bytes: &[u8], change: impl FnOnce(&mut Vec<Value>)) -> Vec<u8> {
         if row["row"] == "seal" {
             row["head"] = prev.into();
             row.as_object_mut().expect("a row").remove("self");
-            row["self"] = Head::of(&serde_json_canonicalizer::to_vec(row).expect("a form"))
-                .hex()
-                .into();
+            row["self"] = Head::of(&serde_json_canonicalizer::to_vec(row).expect("a form")).hex().into();
         }
         let line = serde_json_canonicalizer::to_vec(row).expect("a form");
         prev = Head::of(&line).hex();

@@ -9,10 +9,7 @@ fn validator() -> jsonschema::Validator {
 }
 
 fn judged() -> Judged {
-    Judged {
-        verdict: "unknown".to_owned(),
-        reason: Some("no_calls".to_owned()),
-    }
+    Judged { verdict: "unknown".to_owned(), reason: Some("no_calls".to_owned()) }
 }
 
 /// One row of each kind, and those of the other tests, as stored.
@@ -26,11 +23,7 @@ fn all_kinds() -> Vec<Value> {
     append!(
         trial(),
         turn(1, "hello"),
-        ReplyRow {
-            n: 1,
-            text: String::new(),
-            cut: true
-        },
+        ReplyRow { n: 1, text: String::new(), cut: true },
         attempt(1),
         AttemptRow {
             worker: None,
@@ -42,17 +35,8 @@ fn all_kinds() -> Vec<Value> {
             ..attempt(1)
         },
         outcome(4),
-        LaneRow {
-            attempt: 4,
-            worker: None,
-            basis: "disputed".to_owned(),
-            claimed: some()
-        },
-        SpanRow {
-            span: json!({"name": "x"}),
-            scope: Value::Null,
-            resource: json!(0)
-        },
+        LaneRow { attempt: 4, worker: None, basis: "disputed".to_owned(), claimed: some() },
+        SpanRow { span: json!({"name": "x"}), scope: Value::Null, resource: json!(0) },
         EventRow {
             kind: "delegated".to_owned(),
             agent: some(),
@@ -83,21 +67,9 @@ fn all_kinds() -> Vec<Value> {
             removed: 0,
             changed: 0
         },
-        LaneChangeRow {
-            worker: "refund".to_owned(),
-            attempts: 2,
-            refusals: vec![json!({"attempt": 4})]
-        },
-        FindingRow {
-            code: "off_channel".to_owned(),
-            worker: None,
-            detail: String::new()
-        },
-        OutputRow {
-            stream: "stdout".to_owned(),
-            text: String::new(),
-            cut: false
-        },
+        LaneChangeRow { worker: "refund".to_owned(), attempts: 2, refusals: vec![json!({"attempt": 4})] },
+        FindingRow { code: "off_channel".to_owned(), worker: None, detail: String::new() },
+        OutputRow { stream: "stdout".to_owned(), text: String::new(), cut: false },
         ModelRow {
             worker: None,
             api: "openai_chat".to_owned(),
@@ -117,27 +89,17 @@ fn all_kinds() -> Vec<Value> {
             reason: String::new(),
             detail: Value::Null
         },
-        PhaseRow {
-            phase: "start".to_owned(),
-            micros: 5
-        },
+        PhaseRow { phase: "start".to_owned(), micros: 5 },
     );
     let end = EndRow {
         workers: [("refund".to_owned(), judged())].into(),
         outcome: Outcome::Error,
-        error: Some(TrialError {
-            code: "x".to_owned(),
-            message: String::new(),
-            line: None,
-        }),
+        error: Some(TrialError { code: "x".to_owned(), message: String::new(), line: None }),
         ..end()
     };
     seal(&journal, &verdicts(), &end, Some(&key())).expect("sealed");
     let bytes = memory.bytes();
-    lines(&bytes)
-        .iter()
-        .map(|line| serde_json::from_slice(line).expect("a row"))
-        .collect()
+    lines(&bytes).iter().map(|line| serde_json::from_slice(line).expect("a row")).collect()
 }
 
 #[test]
@@ -145,18 +107,11 @@ fn every_row_that_is_written_fits_the_schema() {
     let validator = validator();
     let rows = all_kinds();
     for row in &rows {
-        let errors: Vec<String> = validator
-            .iter_errors(row)
-            .map(|error| error.to_string())
-            .collect();
+        let errors: Vec<String> = validator.iter_errors(row).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{row}: {errors:?}");
     }
     let kinds: BTreeSet<&str> = rows.iter().filter_map(|row| row["row"].as_str()).collect();
-    assert_eq!(
-        kinds.len(),
-        18,
-        "every kind of row is among them: {kinds:?}"
-    );
+    assert_eq!(kinds.len(), 18, "every kind of row is among them: {kinds:?}");
 }
 
 #[test]

@@ -33,12 +33,7 @@ fn every_flipped_byte_is_noticed_and_its_row_named() {
                 let Err(VerifyError::Broken(found)) = found else {
                     panic!("byte {} ^ {flip:02x} was not noticed", from + at);
                 };
-                assert_eq!(
-                    found.row,
-                    row as u64 + 1,
-                    "byte {} ^ {flip:02x}: {found}",
-                    from + at
-                );
+                assert_eq!(found.row, row as u64 + 1, "byte {} ^ {flip:02x}: {found}", from + at);
                 // The same from the start, now and then: the short way is the whole one.
                 if tried % 1009 == 0 {
                     let all = [&bytes[..*from], &rest].concat();
@@ -67,18 +62,8 @@ fn every_cut_is_noticed_and_its_row_named() {
             let Err(VerifyError::Broken(found)) = found else {
                 panic!("a cut at {length} was not noticed");
             };
-            let why = if length == *from {
-                Flaw::NotSealed
-            } else {
-                Flaw::Cut
-            };
-            assert_eq!(
-                found,
-                Broken {
-                    row: row as u64 + 1,
-                    why
-                }
-            );
+            let why = if length == *from { Flaw::NotSealed } else { Flaw::Cut };
+            assert_eq!(found, Broken { row: row as u64 + 1, why });
             tried += 1;
         }
     }
@@ -126,17 +111,10 @@ fn every_deleted_swapped_doubled_or_inserted_row_is_noticed_and_named() {
 fn a_row_that_was_put_in_with_the_right_number_is_named() {
     let (bytes, _) = sealed(3, None);
     let lines = lines(&bytes);
-    let other =
-        String::from_utf8_lossy(lines[4]).replace("\"amount_cents\":1", "\"amount_cents\":9");
+    let other = String::from_utf8_lossy(lines[4]).replace("\"amount_cents\":1", "\"amount_cents\":9");
     let mut changed = lines.clone();
     changed[4] = other.as_bytes();
-    assert_eq!(
-        broken(&changed.concat()),
-        Broken {
-            row: 5,
-            why: Flaw::Changed
-        }
-    );
+    assert_eq!(broken(&changed.concat()), Broken { row: 5, why: Flaw::Changed });
     let bent = String::from_utf8_lossy(lines[4])
         .replace("\"prev\":\"", "\"prev\":\"0")
         .replace("0\",\"row\"", "\",\"row\"");
@@ -149,12 +127,6 @@ fn nothing_may_follow_the_seal() {
     let (bytes, sealed) = sealed(1, None);
     for more in [&b"\n"[..], b"x", b"{}\n", lines(&bytes)[9]] {
         let found = broken(&[&bytes, more].concat());
-        assert_eq!(
-            found,
-            Broken {
-                row: sealed.rows + 1,
-                why: Flaw::AfterSeal
-            }
-        );
+        assert_eq!(found, Broken { row: sealed.rows + 1, why: Flaw::AfterSeal });
     }
 }

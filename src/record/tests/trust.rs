@@ -10,19 +10,9 @@ fn an_untouched_record_holds_and_says_what_it_does_not_prove() {
     let vouched = verdict_on(&bytes, Options::default()).expect("it holds");
     assert_eq!((vouched.rows, &vouched.seal), (sealed.rows, &sealed.seal));
     assert_eq!(vouched.rows as usize, lines(&bytes).len());
-    assert_eq!(
-        vouched.head,
-        Head::of(lines(&bytes)[12].trim_ascii_end()).hex()
-    );
-    assert_eq!(
-        (vouched.anchored, &vouched.signed_by, vouched.outcome),
-        (false, &None, Outcome::Passed)
-    );
-    assert!(
-        vouched
-            .to_string()
-            .contains("not proven: that nobody wrote the whole record anew")
-    );
+    assert_eq!(vouched.head, Head::of(lines(&bytes)[12].trim_ascii_end()).hex());
+    assert_eq!((vouched.anchored, &vouched.signed_by, vouched.outcome), (false, &None, Outcome::Passed));
+    assert!(vouched.to_string().contains("not proven: that nobody wrote the whole record anew"));
     let seal: Value = serde_json::from_slice(lines(&bytes)[13]).expect("a row");
     assert_eq!(
         seal["verdicts"],
@@ -38,23 +28,12 @@ fn a_record_written_anew_must_still_agree_with_itself() {
     let (bytes, _) = sealed(2, None);
     let same = forged(&bytes, |_| {});
     assert_eq!(same, bytes, "the forger's tool is right");
-    let find = |rows: &[Value], kind: &str| {
-        rows.iter()
-            .position(|row| row["row"] == kind)
-            .expect("it is there")
-    };
+    let find =
+        |rows: &[Value], kind: &str| rows.iter().position(|row| row["row"] == kind).expect("it is there");
     type Change = fn(&mut Vec<Value>, usize);
     let cases: [(&str, Change, Flaw); 14] = [
-        (
-            "verdict",
-            |rows, at| rows[at]["verdict"] = "failed".into(),
-            Flaw::End("the outcome"),
-        ),
-        (
-            "verdict",
-            |rows, at| rows[at]["verdict"] = "fine".into(),
-            Flaw::End("a verdict of no known kind"),
-        ),
+        ("verdict", |rows, at| rows[at]["verdict"] = "failed".into(), Flaw::End("the outcome")),
+        ("verdict", |rows, at| rows[at]["verdict"] = "fine".into(), Flaw::End("a verdict of no known kind")),
         (
             "verdict",
             |rows, at| {
@@ -63,16 +42,8 @@ fn a_record_written_anew_must_still_agree_with_itself() {
             },
             Flaw::Seal("the verdicts"),
         ),
-        (
-            "verdict",
-            |rows, at| rows[at]["sub_goal"] = "other".into(),
-            Flaw::Seal("the verdicts"),
-        ),
-        (
-            "end",
-            |rows, at| rows[at]["outcome"] = "failed".into(),
-            Flaw::End("the outcome"),
-        ),
+        ("verdict", |rows, at| rows[at]["sub_goal"] = "other".into(), Flaw::Seal("the verdicts")),
+        ("end", |rows, at| rows[at]["outcome"] = "failed".into(), Flaw::End("the outcome")),
         (
             "end",
             |rows, at| rows[at]["task"]["verdict"] = "failed".into(),
@@ -83,49 +54,21 @@ fn a_record_written_anew_must_still_agree_with_itself() {
             |rows, at| rows[at]["error"] = json!({"code": "x", "message": "", "line": null}),
             Flaw::End("an error whose outcome is none"),
         ),
-        (
-            "end",
-            |rows, at| rows[at]["row"] = "finding".into(),
-            Flaw::End("there is none"),
-        ),
+        ("end", |rows, at| rows[at]["row"] = "finding".into(), Flaw::End("there is none")),
         (
             "turn",
             |rows, at| {
-                rows[at] = rows
-                    .iter()
-                    .find(|row| row["row"] == "end")
-                    .expect("one")
-                    .clone();
+                rows[at] = rows.iter().find(|row| row["row"] == "end").expect("one").clone();
                 rows[at]["seq"] = 2.into();
                 rows[at]["at"] = rows[0]["at"].clone()
             },
             Flaw::End("there are two"),
         ),
-        (
-            "seal",
-            |rows, at| rows[at]["rows"] = 9.into(),
-            Flaw::Seal("the count of rows"),
-        ),
-        (
-            "seal",
-            |rows, at| rows[at]["format"] = 2.into(),
-            Flaw::Format(2),
-        ),
-        (
-            "trial",
-            |rows, at| rows[at]["format"] = 2.into(),
-            Flaw::Format(2),
-        ),
-        (
-            "trial",
-            |rows, at| rows[at]["row"] = "turn".into(),
-            Flaw::Trial,
-        ),
-        (
-            "turn",
-            |rows, at| rows[at]["at"] = "5".into(),
-            Flaw::TimeBack,
-        ),
+        ("seal", |rows, at| rows[at]["rows"] = 9.into(), Flaw::Seal("the count of rows")),
+        ("seal", |rows, at| rows[at]["format"] = 2.into(), Flaw::Format(2)),
+        ("trial", |rows, at| rows[at]["format"] = 2.into(), Flaw::Format(2)),
+        ("trial", |rows, at| rows[at]["row"] = "turn".into(), Flaw::Trial),
+        ("turn", |rows, at| rows[at]["at"] = "5".into(), Flaw::TimeBack),
     ];
     for (kind, change, why) in cases {
         let found = broken(&forged(&bytes, |rows| {
@@ -136,10 +79,7 @@ fn a_record_written_anew_must_still_agree_with_itself() {
     }
     let head = forged(&bytes, |_| {});
     let other = String::from_utf8_lossy(&head).replace("\"head\":\"", "\"head\":\"0");
-    assert_eq!(
-        broken(other.as_bytes()).why,
-        Flaw::Seal("it is not what its own digest says")
-    );
+    assert_eq!(broken(other.as_bytes()).why, Flaw::Seal("it is not what its own digest says"));
 }
 
 #[test]
@@ -148,10 +88,7 @@ fn a_record_written_anew_is_noticed_by_anchor_and_by_key() {
     let (bytes, sealed) = sealed(2, Some(&key));
     let public = key.public();
     let anchor = Anchor { seal: sealed.seal };
-    let options = Options {
-        key: Some(&public),
-        anchor: Some(&anchor),
-    };
+    let options = Options { key: Some(&public), anchor: Some(&anchor) };
     let vouched = verdict_on(&bytes, options).expect("it holds");
     assert!(vouched.anchored && vouched.key_known && vouched.signed_by == Some(public.clone()));
     let unasked = verdict_on(&bytes, Options::default()).expect("it holds");
@@ -162,52 +99,24 @@ fn a_record_written_anew_is_noticed_by_anchor_and_by_key() {
     assert_eq!(broken(&changed).why, Flaw::Signature);
     let unsigned = forged(&bytes, |rows| {
         change(rows);
-        let seal = rows
-            .last_mut()
-            .expect("a seal")
-            .as_object_mut()
-            .expect("a row");
+        let seal = rows.last_mut().expect("a seal").as_object_mut().expect("a row");
         seal.remove("signature");
     });
-    assert!(
-        verdict_on(&unsigned, Options::default()).is_ok(),
-        "a chain alone proves nothing against this"
-    );
-    let by_key = Options {
-        key: Some(&public),
-        anchor: None,
-    };
-    assert_eq!(
-        verdict_on(&unsigned, by_key).expect_err("asked for").why,
-        Flaw::NotSigned
-    );
-    let by_anchor = Options {
-        key: None,
-        anchor: Some(&anchor),
-    };
-    assert_eq!(
-        verdict_on(&unsigned, by_anchor).expect_err("asked for").why,
-        Flaw::OtherRecord
-    );
+    assert!(verdict_on(&unsigned, Options::default()).is_ok(), "a chain alone proves nothing against this");
+    let by_key = Options { key: Some(&public), anchor: None };
+    assert_eq!(verdict_on(&unsigned, by_key).expect_err("asked for").why, Flaw::NotSigned);
+    let by_anchor = Options { key: None, anchor: Some(&anchor) };
+    assert_eq!(verdict_on(&unsigned, by_anchor).expect_err("asked for").why, Flaw::OtherRecord);
     let stranger = super::key().public();
-    let by_stranger = Options {
-        key: Some(&stranger),
-        anchor: None,
-    };
-    assert_eq!(
-        verdict_on(&bytes, by_stranger).expect_err("asked for").why,
-        Flaw::OtherKey
-    );
+    let by_stranger = Options { key: Some(&stranger), anchor: None };
+    assert_eq!(verdict_on(&bytes, by_stranger).expect_err("asked for").why, Flaw::OtherKey);
 }
 
 #[test]
 fn a_signature_is_over_dsse_s_encoding() {
     // The protocol's own example.
     assert_eq!(
-        crate::record::seal::pre_authentication_encoding(
-            "http://example.com/HelloWorld",
-            b"hello world"
-        ),
+        crate::record::seal::pre_authentication_encoding("http://example.com/HelloWorld", b"hello world"),
         b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
     );
 }
@@ -218,15 +127,9 @@ fn keys_read_what_they_wrote_and_are_not_taken_for_each_other() {
     let key = SigningKey::parse(&format!("{secret}\n")).expect("its own form");
     assert_eq!(key.public(), public);
     assert_eq!(VerifyingKey::parse(&public.to_string()), Ok(public.clone()));
-    assert!(matches!(
-        SigningKey::parse(&public.to_string()),
-        Err(KeyError::NotSecret)
-    ));
+    assert!(matches!(SigningKey::parse(&public.to_string()), Err(KeyError::NotSecret)));
     assert_eq!(VerifyingKey::parse(&secret), Err(KeyError::NotPublic));
-    assert_eq!(
-        VerifyingKey::parse("mocktrial-public-key:AAAA"),
-        Err(KeyError::Shape)
-    );
+    assert_eq!(VerifyingKey::parse("mocktrial-public-key:AAAA"), Err(KeyError::Shape));
     assert!(!format!("{key:?}").contains(&secret[21..30]));
 }
 
@@ -236,8 +139,5 @@ fn two_verdicts_for_one_goal_are_not_sealed() {
     let journal = memory.journal(&[], 1 << 20);
     journal.append(&trial()).expect("written");
     let twice = [verdicts(), verdicts()].concat();
-    assert!(matches!(
-        seal(&journal, &twice, &end(), None),
-        Err(SealError::TwoVerdicts(_))
-    ));
+    assert!(matches!(seal(&journal, &twice, &end(), None), Err(SealError::TwoVerdicts(_))));
 }

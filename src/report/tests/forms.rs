@@ -29,20 +29,8 @@ fn junit_tells_failure_error_and_unknown_apart() {
 #[test]
 fn an_unknown_trial_is_a_failure_where_that_is_asked_for() {
     let (skipped, failure) = (junit(Unknown::Skipped), junit(Unknown::Failure));
-    assert_eq!(
-        (
-            skipped.matches("<failure").count(),
-            skipped.matches("<skipped").count()
-        ),
-        (1, 1)
-    );
-    assert_eq!(
-        (
-            failure.matches("<failure").count(),
-            failure.matches("<skipped").count()
-        ),
-        (2, 0)
-    );
+    assert_eq!((skipped.matches("<failure").count(), skipped.matches("<skipped").count()), (1, 1));
+    assert_eq!((failure.matches("<failure").count(), failure.matches("<skipped").count()), (2, 0));
 }
 
 #[test]
@@ -55,12 +43,7 @@ fn a_retry_is_what_counts_and_the_first_try_stands_inside_it() {
         junit.add(&story, base());
         let xml = junit.to_xml().expect("XML");
         let count = |tag| xml.matches(tag).count();
-        (
-            count("<testcase"),
-            count("<flakyError"),
-            count("<rerunError"),
-            count("<error"),
-        )
+        (count("<testcase"), count("<flakyError"), count("<rerunError"), count("<error"))
     };
     assert_eq!(retried(green()), (1, 1, 0, 0));
     assert_eq!(retried(red()), (1, 0, 1, 0));
@@ -83,10 +66,7 @@ fn no_text_of_the_app_becomes_a_workflow_command() {
     let mut out = Vec::new();
     annotations::trial(&mut out, &story, Path::new("a,b:c")).expect("written");
     let text = String::from_utf8_lossy(&out);
-    assert!(
-        text.lines()
-            .all(|line| line.starts_with("::error") || line.starts_with("::warning"))
-    );
+    assert!(text.lines().all(|line| line.starts_with("::error") || line.starts_with("::warning")));
     assert!(text.contains("file=a%2Cb%3Ac/refund_once.scenario.yaml,line=24"));
     assert!(text.contains("x%0A::stop-commands::y%0D100%25"));
 }
@@ -164,20 +144,13 @@ fn sarif_tells_permission_findings_once_at_the_workers_declaration() {
             let place = &result["locations"][0]["physicalLocation"];
             (
                 result["ruleId"].as_str().unwrap_or_default(),
-                place["artifactLocation"]["uri"]
-                    .as_str()
-                    .unwrap_or_default(),
+                place["artifactLocation"]["uri"].as_str().unwrap_or_default(),
                 place["region"]["startLine"].as_u64().unwrap_or_default(),
             )
         })
         .collect();
     let contract = "scenarios/returns/contract.yaml";
-    assert_eq!(
-        told,
-        [("not_permitted", contract, 4), ("off_channel", contract, 4)]
-    );
-    let rules = log["runs"][0]["tool"]["driver"]["rules"]
-        .as_array()
-        .map(Vec::len);
+    assert_eq!(told, [("not_permitted", contract, 4), ("off_channel", contract, 4)]);
+    let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().map(Vec::len);
     assert_eq!(rules, Some(4));
 }

@@ -49,15 +49,7 @@ impl Rows {
         )
     }
 
-    fn goal(
-        self,
-        id: &str,
-        subject: &str,
-        verdict: &str,
-        reason: Value,
-        gate: &str,
-        line: u32,
-    ) -> Self {
+    fn goal(self, id: &str, subject: &str, verdict: &str, reason: Value, gate: &str, line: u32) -> Self {
         let detail = match id {
             "answered" => "asked: a reply to each turn; seen: 1 replies",
             "refunded_once" => "asked: SELECT count(*) = 1 FROM refunds; seen: 0",
@@ -105,47 +97,13 @@ fn begun(number: u32) -> Rows {
 /// Everything holds but one goal that nobody can say.
 fn green() -> Story {
     begun(1)
-        .call(
-            json!("order_lookup"),
-            "get_order",
-            json!({"order_id": "1042"}),
-            "done",
-            200,
-        )
-        .call(
-            json!("refund"),
-            "issue_refund",
-            json!({"order_id": "1042"}),
-            "done",
-            201,
-        )
-        .add(
-            "reply",
-            json!({"n": 1, "text": "Your refund is on its way."}),
-        )
+        .call(json!("order_lookup"), "get_order", json!({"order_id": "1042"}), "done", 200)
+        .call(json!("refund"), "issue_refund", json!({"order_id": "1042"}), "done", 201)
+        .add("reply", json!({"n": 1, "text": "Your refund is on its way."}))
         .goal("answered", "task", "passed", Value::Null, "required", 0)
-        .goal(
-            "refunded_once",
-            "task",
-            "passed",
-            Value::Null,
-            "required",
-            24,
-        )
-        .goal(
-            "delegated",
-            "task",
-            "unknown",
-            json!("not_observed"),
-            "if_seen",
-            27,
-        )
-        .end(
-            "passed",
-            json!({"verdict": "passed", "reason": null}),
-            "passed",
-            Value::Null,
-        )
+        .goal("refunded_once", "task", "passed", Value::Null, "required", 24)
+        .goal("delegated", "task", "unknown", json!("not_observed"), "if_seen", 27)
+        .end("passed", json!({"verdict": "passed", "reason": null}), "passed", Value::Null)
         .story()
 }
 
@@ -188,29 +146,11 @@ fn red() -> Story {
 /// Nothing failed, and a required goal is unknown.
 fn amber() -> Story {
     begun(3)
-        .call(
-            json!("order_lookup"),
-            "get_order",
-            json!({"order_id": "1042"}),
-            "done",
-            200,
-        )
+        .call(json!("order_lookup"), "get_order", json!({"order_id": "1042"}), "done", 200)
         .add("reply", json!({"n": 1, "text": "Done."}))
         .goal("answered", "task", "passed", Value::Null, "required", 0)
-        .goal(
-            "lookup_never_refunds",
-            "worker:refund",
-            "unknown",
-            json!("no_calls"),
-            "required",
-            26,
-        )
-        .end(
-            "passed",
-            json!({"verdict": "unknown", "reason": "no_calls"}),
-            "unknown",
-            Value::Null,
-        )
+        .goal("lookup_never_refunds", "worker:refund", "unknown", json!("no_calls"), "required", 26)
+        .end("passed", json!({"verdict": "unknown", "reason": "no_calls"}), "unknown", Value::Null)
         .story()
 }
 
@@ -218,20 +158,8 @@ fn amber() -> Story {
 fn broken() -> Story {
     let error = json!({"code": "check_broken", "message": "no such column: amount", "line": 24});
     begun(4)
-        .goal(
-            "refunded_once",
-            "task",
-            "unknown",
-            json!("check_broken"),
-            "required",
-            24,
-        )
-        .end(
-            "unknown",
-            json!({"verdict": "passed", "reason": null}),
-            "error",
-            error,
-        )
+        .goal("refunded_once", "task", "unknown", json!("check_broken"), "required", 24)
+        .end("unknown", json!({"verdict": "passed", "reason": null}), "error", error)
         .story()
 }
 

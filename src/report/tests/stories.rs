@@ -26,10 +26,7 @@ fn plain(out: &[u8]) -> String {
 
 #[test]
 fn a_trial_that_passed_is_one_line_with_what_is_unknown() {
-    assert_eq!(
-        on_term(&green()),
-        "passed  refund_once/0-1  1.30 s  (delegated unknown: not_observed)\n"
-    );
+    assert_eq!(on_term(&green()), "passed  refund_once/0-1  1.30 s  (delegated unknown: not_observed)\n");
 }
 
 #[test]
@@ -91,8 +88,5 @@ fn the_last_line_counts_trials_and_unknown_goals() {
          5 trials: 2 passed, 1 failed, 1 unknown, 1 error; goals: 5 unknown\n"
     );
     let none = Totals::default().to_string();
-    assert_eq!(
-        none,
-        "0 trials: 0 passed, 0 failed, 0 unknown, 0 error; goals: 0 unknown"
-    );
+    assert_eq!(none, "0 trials: 0 passed, 0 failed, 0 unknown, 0 error; goals: 0 unknown");
 }

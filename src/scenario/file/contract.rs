@@ -173,11 +173,7 @@ pub struct SharedFile {
 #[serde(deny_unknown_fields)]
 pub struct WorkerFile {
     /// Its id: a-z, 0-9, `_` and `-`, never `self`.
-    #[schemars(
-        required,
-        with = "String",
-        regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,63}$")
-    )]
+    #[schemars(required, with = "String", regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,63}$"))]
     pub id: Option<At<String>>,
     /// The name or names it has in spans.
     pub agent: Option<At<Texts>>,

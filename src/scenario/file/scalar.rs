@@ -193,9 +193,7 @@ impl JsonSchema for Size {
 }
 
 fn split(text: &str) -> Option<(f64, &str)> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     if !number.starts_with(|c: char| c.is_ascii_digit()) || number.ends_with('.') {
         return None;

@@ -27,10 +27,8 @@ pub struct At<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Spanned::deserialize(deserializer).map(|spanned: Spanned<T>| Self {
-            pos: pos(spanned.referenced),
-            value: spanned.value,
-        })
+        Spanned::deserialize(deserializer)
+            .map(|spanned: Spanned<T>| Self { pos: pos(spanned.referenced), value: spanned.value })
     }
 }
 
@@ -51,10 +49,7 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for At<T> {
 
 fn pos(location: serde_saphyr::Location) -> Pos {
     let whole = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    Pos {
-        line: whole(location.line()),
-        column: whole(location.column()),
-    }
+    Pos { line: whole(location.line()), column: whole(location.column()) }
 }
 
 /// A free-form value that remembers where each of its parts stands.
@@ -74,10 +69,9 @@ impl Free {
         match self {
             Self::Scalar(value) => value.clone(),
             Self::List(items) => items.iter().map(|item| item.value.value()).collect(),
-            Self::Map(entries) => entries
-                .iter()
-                .map(|(key, item)| (key.value.clone(), item.value.value()))
-                .collect(),
+            Self::Map(entries) => {
+                entries.iter().map(|(key, item)| (key.value.clone(), item.value.value())).collect()
+            }
         }
     }
 
@@ -85,12 +79,8 @@ impl Free {
     pub fn scalars<'a>(&'a self, at: Pos, see: &mut impl FnMut(Pos, &'a Value)) {
         match self {
             Self::Scalar(value) => see(at, value),
-            Self::List(items) => items
-                .iter()
-                .for_each(|item| item.value.scalars(item.pos, see)),
-            Self::Map(entries) => entries
-                .iter()
-                .for_each(|(_, item)| item.value.scalars(item.pos, see)),
+            Self::List(items) => items.iter().for_each(|item| item.value.scalars(item.pos, see)),
+            Self::Map(entries) => entries.iter().for_each(|(_, item)| item.value.scalars(item.pos, see)),
         }
     }
 }
@@ -210,15 +200,11 @@ fn misread(error: &Error) -> Misread {
     let error = error.without_snippet();
     let pos = error.location().map(pos).unwrap_or_default();
     let (code, what, help) = match error {
-        Error::SerdeUnknownField {
-            field, expected, ..
-        } => {
+        Error::SerdeUnknownField { field, expected, .. } => {
             let what = format!("unknown key `{field}`");
             ("key.unknown", what, expectation(field, expected))
         }
-        Error::SerdeUnknownVariant {
-            variant, expected, ..
-        } => {
+        Error::SerdeUnknownVariant { variant, expected, .. } => {
             let what = format!("`{variant}` is not one of the words that may stand here");
             ("word.unknown", what, expectation(variant, expected))
         }
@@ -229,30 +215,14 @@ fn misread(error: &Error) -> Misread {
             let what = format!("the key `{key}` is written twice");
             ("key.repeated", what, Some("keep one of the two".to_owned()))
         }
-        Error::SerdeInvalidType {
-            unexpected,
-            expected,
-            ..
-        }
-        | Error::SerdeInvalidValue {
-            unexpected,
-            expected,
-            ..
-        } => {
+        Error::SerdeInvalidType { unexpected, expected, .. }
+        | Error::SerdeInvalidValue { unexpected, expected, .. } => {
             let what = format!("expected {expected}, found {unexpected}");
             ("value.type", what, None)
         }
         other => ("yaml.syntax", plain(&other.to_string()), None),
     };
-    Misread {
-        pos: Pos {
-            line: pos.line.max(1),
-            column: pos.column.max(1),
-        },
-        code,
-        what,
-        help,
-    }
+    Misread { pos: Pos { line: pos.line.max(1), column: pos.column.max(1) }, code, what, help }
 }
 
 fn expectation(written: &str, expected: &[&'static str]) -> Option<String> {

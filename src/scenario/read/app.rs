@@ -9,8 +9,8 @@ use super::reader::Reader;
 use super::{ReadFile, workers, world};
 use crate::scenario::file::At;
 use crate::scenario::file::contract::{
-    AppFile, ContractFile, FlushFile, HttpTalkFile, LimitsFile, ModelApiFile, ModelFile,
-    ModelModeFile, ReadyFile, StopFile, TalkFile,
+    AppFile, ContractFile, FlushFile, HttpTalkFile, LimitsFile, ModelApiFile, ModelFile, ModelModeFile,
+    ReadyFile, StopFile, TalkFile,
 };
 use crate::scenario::file::scalar::{Form, Table};
 use crate::scenario::{
@@ -62,20 +62,14 @@ struct AppRead {
 impl AppRead {
     fn into_app(self, folder: &Path) -> App {
         let cwd = folder.join(self.cwd.as_deref().unwrap_or(""));
-        App {
-            cwd: std::path::absolute(&cwd).unwrap_or(cwd),
-            ..self.app
-        }
+        App { cwd: std::path::absolute(&cwd).unwrap_or(cwd), ..self.app }
     }
 }
 
 fn app(reader: &mut Reader, file: AppFile) -> AppRead {
     reader.filled("the app's name", &file.name);
     let setup = file.setup.unwrap_or_default();
-    let setup = setup
-        .iter()
-        .map(|words| reader.command("a setup step", words))
-        .collect();
+    let setup = setup.iter().map(|words| reader.command("a setup step", words)).collect();
     let start = file.start.map_or_else(Vec::new, |words| {
         for word in &words.value {
             reader.placeholders(words.pos, word, OF_TRIAL);
@@ -99,10 +93,8 @@ fn app(reader: &mut Reader, file: AppFile) -> AppRead {
                 secret.value
             );
             let known = env.iter().map(|(name, _)| name).chain(&env_pass);
-            let help = crate::scenario::names::near_miss(
-                &secret.value,
-                known.map(|name| name.value.as_str()),
-            );
+            let help =
+                crate::scenario::names::near_miss(&secret.value, known.map(|name| name.value.as_str()));
             reader.error(secret.pos, "secret.unset", what).help(help);
         }
     }
@@ -132,31 +124,22 @@ fn app(reader: &mut Reader, file: AppFile) -> AppRead {
             cwd: std::path::PathBuf::new(),
             setup,
             start,
-            env: env
-                .iter()
-                .map(|(name, value)| (name.value.clone(), value.clone()))
-                .collect(),
+            env: env.iter().map(|(name, value)| (name.value.clone(), value.clone())).collect(),
             env_pass: env_pass.iter().map(|name| name.value.clone()).collect(),
             secrets: secrets.into_iter().map(|name| name.value).collect(),
             ready,
             talk,
-            flush: file
-                .telemetry
-                .map_or(Flush::Batch, |t| match t.flush.value {
-                    FlushFile::Batch => Flush::Batch,
-                    FlushFile::OnReply => Flush::OnReply,
-                    FlushFile::None => Flush::None,
-                }),
+            flush: file.telemetry.map_or(Flush::Batch, |t| match t.flush.value {
+                FlushFile::Batch => Flush::Batch,
+                FlushFile::OnReply => Flush::OnReply,
+                FlushFile::None => Flush::None,
+            }),
             stop,
             listen,
             advertise: file.advertise.map(|host| host.value),
         },
         cwd: file.cwd.map(|cwd| cwd.value),
-        env: env
-            .into_iter()
-            .map(|(name, _)| name)
-            .chain(env_pass)
-            .collect(),
+        env: env.into_iter().map(|(name, _)| name).chain(env_pass).collect(),
     }
 }
 
@@ -171,19 +154,14 @@ pub(super) fn env(
         reader.env_name(name);
         reader.placeholders(value.pos, &value.value, allowed);
     }
-    entries
-        .into_iter()
-        .map(|(name, value)| (name, value.value))
-        .collect()
+    entries.into_iter().map(|(name, value)| (name, value.value)).collect()
 }
 
 /// `ready: { http, within }`, 20 s where not said.
 pub(super) fn ready(reader: &mut Reader, file: ReadyFile) -> Ready {
     reader.url(&file.http, OF_TRIAL);
     Ready {
-        within: file
-            .within
-            .map_or(Duration::from_secs(20), |time| reader.time(&time)),
+        within: file.within.map_or(Duration::from_secs(20), |time| reader.time(&time)),
         http: file.http.value,
     }
 }
@@ -218,11 +196,7 @@ fn http_talk(reader: &mut Reader, http: HttpTalkFile) -> Talk {
     });
     if !says_turn {
         reader
-            .error(
-                http.body.pos,
-                "talk.no_turn",
-                "the body never says what the user said",
-            )
+            .error(http.body.pos, "talk.no_turn", "the body never says what the user said")
             .help("put ${turn} or ${history} where the app reads it".to_owned());
     }
     let reply = match http.reply.map(|reply| (reply.pos, reply.value)) {
@@ -247,18 +221,11 @@ fn http_talk(reader: &mut Reader, http: HttpTalkFile) -> Talk {
 
 fn stop(reader: &mut Reader, file: Option<At<StopFile>>) -> Stop {
     let Some(At { value: file, pos }) = file else {
-        return Stop::Signal {
-            signal: "TERM".to_owned(),
-            grace: Duration::from_secs(5),
-        };
+        return Stop::Signal { signal: "TERM".to_owned(), grace: Duration::from_secs(5) };
     };
     if let Some(run) = file.run {
         if file.signal.is_some() || file.grace.is_some() {
-            reader.error(
-                pos,
-                "stop.both",
-                "`run` stands beside `signal` or `grace`; keep one way to stop",
-            );
+            reader.error(pos, "stop.both", "`run` stands beside `signal` or `grace`; keep one way to stop");
         }
         for word in &run.value {
             reader.placeholders(run.pos, word, OF_TRIAL);
@@ -269,12 +236,8 @@ fn stop(reader: &mut Reader, file: Option<At<StopFile>>) -> Stop {
         reader.known("stop.signal", "signal", signal, SIGNALS.iter().copied());
     }
     Stop::Signal {
-        signal: file
-            .signal
-            .map_or_else(|| "TERM".to_owned(), |signal| signal.value),
-        grace: file
-            .grace
-            .map_or(Duration::from_secs(5), |grace| reader.time(&grace)),
+        signal: file.signal.map_or_else(|| "TERM".to_owned(), |signal| signal.value),
+        grace: file.grace.map_or(Duration::from_secs(5), |grace| reader.time(&grace)),
     }
 }
 
@@ -290,10 +253,7 @@ fn model(
     file: Option<At<ModelFile>>,
 ) -> ModelRead {
     let Some(At { value: file, pos }) = file else {
-        return ModelRead {
-            spec: ModelSpec::default(),
-            env: Vec::new(),
-        };
+        return ModelRead { spec: ModelSpec::default(), env: Vec::new() };
     };
     let mode = match file.mode.value {
         ModelModeFile::None => ModelMode::None,
@@ -312,11 +272,7 @@ fn model(
         None if mode == ModelMode::None => None,
         None => {
             reader
-                .error(
-                    pos,
-                    "model.no_replies",
-                    "this mode needs a file of `replies`",
-                )
+                .error(pos, "model.no_replies", "this mode needs a file of `replies`")
                 .help("add `replies: FILE`".to_owned());
             None
         }
@@ -328,10 +284,7 @@ fn model(
         spec: ModelSpec {
             mode,
             replies,
-            env: env
-                .iter()
-                .map(|(name, api)| (name.value.clone(), api_word(api.value).to_owned()))
-                .collect(),
+            env: env.iter().map(|(name, api)| (name.value.clone(), api_word(api.value).to_owned())).collect(),
         },
         env: env.into_iter().map(|(name, _)| name).collect(),
     }
@@ -357,20 +310,16 @@ fn variables(
     let ours = shared
         .map(|name| ("the shared address", name))
         .into_iter()
-        .chain(workers.iter().flat_map(|worker| {
-            worker
-                .variables
+        .chain(
+            workers
                 .iter()
-                .map(|name| (worker.worker.id.as_str(), name))
-        }))
+                .flat_map(|worker| worker.variables.iter().map(|name| (worker.worker.id.as_str(), name))),
+        )
         .chain(model.env.iter().map(|name| ("the model's address", name)));
     for (owner, name) in ours {
         reader.env_name(name);
         if let Some(first) = seen.insert(&name.value, owner) {
-            let what = format!(
-                "the variable `{}` is used twice: {first} has it already",
-                name.value
-            );
+            let what = format!("the variable `{}` is used twice: {first} has it already", name.value);
             reader
                 .error(name.pos, "env.repeated", what)
                 .help("give each address a variable of its own".to_owned());
@@ -379,9 +328,7 @@ fn variables(
     for name in &app.env {
         if let Some(owner) = seen.get(name.value.as_str()) {
             let what = format!("mocktrial sets `{}` itself ({owner})", name.value);
-            reader
-                .error(name.pos, "env.taken", what)
-                .help("leave it out here".to_owned());
+            reader.error(name.pos, "env.taken", what).help("leave it out here".to_owned());
         }
     }
     let needs_shared = workers.iter().find(|worker| worker.on_shared_channel);
@@ -390,12 +337,9 @@ fn variables(
             "`{}` is on the shared channel, and nothing says where the app reads its address",
             worker.worker.id
         );
-        reader
-            .error(worker.worker.pos, "shared.missing", what)
-            .help(
-                "add `shared: { address_env: NAME }`, or `binding: separate` or `lane: none` here"
-                    .to_owned(),
-            );
+        reader.error(worker.worker.pos, "shared.missing", what).help(
+            "add `shared: { address_env: NAME }`, or `binding: separate` or `lane: none` here".to_owned(),
+        );
     }
 }
 
@@ -408,16 +352,10 @@ fn limits(reader: &mut Reader, file: LimitsFile) -> Limits {
         }
         written => written.map_or(default, |at| at.value),
     };
-    let (calls, spans) = (
-        count(file.calls, default.calls),
-        count(file.spans, default.spans),
-    );
+    let (calls, spans) = (count(file.calls, default.calls), count(file.spans, default.spans));
     let mut time = |written: Option<At<_>>, default| written.map_or(default, |at| reader.time(&at));
-    let (turn, trial, sql) = (
-        time(file.turn, default.turn),
-        time(file.trial, default.trial),
-        time(file.sql, default.sql),
-    );
+    let (turn, trial, sql) =
+        (time(file.turn, default.turn), time(file.trial, default.trial), time(file.sql, default.sql));
     let mut size = |written: Option<At<_>>, default| written.map_or(default, |at| reader.size(&at));
     Limits {
         turn,
@@ -435,14 +373,11 @@ fn limits(reader: &mut Reader, file: LimitsFile) -> Limits {
 
 /// Every variable that the harness sets for the app, by the contract.
 pub(super) fn variables_we_set(contract: &Contract) -> std::collections::BTreeSet<&str> {
-    let lanes = contract
-        .workers
-        .iter()
-        .filter_map(|worker| match &worker.lane {
-            LaneSpec::Separate { address_env } => Some(address_env.as_str()),
-            LaneSpec::TokenHeader { token_env } => Some(token_env.as_str()),
-            LaneSpec::Spans | LaneSpec::None => None,
-        });
+    let lanes = contract.workers.iter().filter_map(|worker| match &worker.lane {
+        LaneSpec::Separate { address_env } => Some(address_env.as_str()),
+        LaneSpec::TokenHeader { token_env } => Some(token_env.as_str()),
+        LaneSpec::Spans | LaneSpec::None => None,
+    });
     lanes
         .chain(contract.shared_address_env.as_deref())
         .chain(contract.model.env.keys().map(String::as_str))

@@ -14,10 +14,7 @@ const TYPES: &[&str] = &["string", "integer", "number", "boolean", "object", "ar
 /// The short form, written out. Arguments it does not name are allowed: they are passed and recorded.
 pub(super) fn from_short(reader: &mut Reader, file: &At<ArgsFile>) -> Option<Value> {
     let entries = file.value.0.0.iter();
-    object(
-        reader,
-        entries.map(|(name, kind)| (name, kind.pos, &kind.value)),
-    )
+    object(reader, entries.map(|(name, kind)| (name, kind.pos, &kind.value)))
 }
 
 fn object<'f>(
@@ -33,11 +30,7 @@ fn object<'f>(
             None => (key.value.as_str(), false),
         };
         if name.is_empty() || properties.contains_key(name) {
-            reader.error(
-                key.pos,
-                "args.name",
-                format!("`{}` names no new argument", key.value),
-            );
+            reader.error(key.pos, "args.name", format!("`{}` names no new argument", key.value));
             whole = false;
             continue;
         }
@@ -54,33 +47,18 @@ fn object<'f>(
 
 fn kind_of(reader: &mut Reader, pos: Pos, kind: &Free) -> Option<Value> {
     match kind {
-        Free::Scalar(Value::String(word)) if TYPES.contains(&word.as_str()) => {
-            Some(json!({ "type": word }))
-        }
+        Free::Scalar(Value::String(word)) if TYPES.contains(&word.as_str()) => Some(json!({ "type": word })),
         Free::Scalar(other) => {
-            let text = other
-                .as_str()
-                .map_or_else(|| other.to_string(), str::to_owned);
-            reader
-                .error(
-                    pos,
-                    "args.type",
-                    format!("`{text}` is no type of an argument"),
-                )
-                .help(near_miss(&text, TYPES.iter().copied()).or_else(|| {
-                    Some(format!(
-                        "one of {}, a list of values, or a table",
-                        TYPES.join(", ")
-                    ))
-                }));
+            let text = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+            reader.error(pos, "args.type", format!("`{text}` is no type of an argument")).help(
+                near_miss(&text, TYPES.iter().copied())
+                    .or_else(|| Some(format!("one of {}, a list of values, or a table", TYPES.join(", ")))),
+            );
             None
         }
-        Free::Map(entries) => object(
-            reader,
-            entries
-                .iter()
-                .map(|(name, kind)| (name, kind.pos, &kind.value)),
-        ),
+        Free::Map(entries) => {
+            object(reader, entries.iter().map(|(name, kind)| (name, kind.pos, &kind.value)))
+        }
         Free::List(items) => list(reader, pos, items),
     }
 }
@@ -102,11 +80,7 @@ fn list(reader: &mut Reader, pos: Pos, items: &[At<Free>]) -> Option<Value> {
         }
         items if items.iter().any(is_type) => {
             reader
-                .error(
-                    pos,
-                    "args.ambiguous",
-                    "a list is one type, or values none of which is a type",
-                )
+                .error(pos, "args.ambiguous", "a list is one type, or values none of which is a type")
                 .help("say it in a file of JSON Schema: `args_schema: FILE`".to_owned());
             None
         }
@@ -131,11 +105,7 @@ pub(super) fn from_file(
         Ok(schema) if schema["type"] == "object" => Some(schema),
         Ok(_) => {
             reader
-                .error(
-                    name.pos,
-                    "args.schema",
-                    format!("`{}` is no schema of an object", name.value),
-                )
+                .error(name.pos, "args.schema", format!("`{}` is no schema of an object", name.value))
                 .help("arguments are an object: `\"type\": \"object\"`".to_owned());
             None
         }

@@ -9,13 +9,13 @@ use super::situation::Scope;
 use super::sql;
 use crate::scenario::file::At;
 use crate::scenario::file::check::{
-    BoundsFile, CallFile, ChangeFile, CheckFile, HandOffFile, JudgeFile, OutcomeFile, RefusedFile,
-    ReplyFile, SubGoalFile, TimesFile, TurnNumberFile, Written,
+    BoundsFile, CallFile, ChangeFile, CheckFile, HandOffFile, JudgeFile, OutcomeFile, RefusedFile, ReplyFile,
+    SubGoalFile, TimesFile, TurnNumberFile, Written,
 };
 use crate::scenario::file::scalar::{Form, Table};
 use crate::scenario::{
-    CallPattern, Check, CheckKind, HandOff, JudgeCheck, OutcomeAsked, Pos, ReplyCheck, ReplyTest,
-    SubGoal, Subject, TableChange, Times, WhichTurn,
+    CallPattern, Check, CheckKind, HandOff, JudgeCheck, OutcomeAsked, Pos, ReplyCheck, ReplyTest, SubGoal,
+    Subject, TableChange, Times, WhichTurn,
 };
 use crate::verdict::Gate;
 
@@ -38,22 +38,12 @@ pub(super) fn sub_goals(
         id(reader, &goal.id, &mut ids);
         let check = one(reader, scope, pos, &goal.checks());
         if let (Some(subject), Some(check)) = (subject, check) {
-            goals.push(SubGoal {
-                id: goal.id.value,
-                pos,
-                subject,
-                gate,
-                check,
-            });
+            goals.push(SubGoal { id: goal.id.value, pos, subject, gate, check });
         }
     }
     if !asks_task {
         reader
-            .error(
-                file.pos,
-                "goals.none_required",
-                "no sub-goal is required of the task",
-            )
+            .error(file.pos, "goals.none_required", "no sub-goal is required of the task")
             .help("at least one has `subject: task` and `gate: required`, the defaults".to_owned());
     }
     goals
@@ -61,29 +51,17 @@ pub(super) fn sub_goals(
 
 fn id(reader: &mut Reader, id: &At<String>, seen: &mut BTreeSet<String>) {
     if id.value.trim().is_empty() || id.value.len() > 100 || id.value.contains(char::is_control) {
-        reader.error(
-            id.pos,
-            "goal.id",
-            "an id is one line of 1 to 100 characters",
-        );
+        reader.error(id.pos, "goal.id", "an id is one line of 1 to 100 characters");
     } else if id.value == "answered" || id.value == "stayed_permitted" {
         let what = format!("every scenario has a sub-goal `{}` already", id.value);
-        reader
-            .error(id.pos, "goal.reserved", what)
-            .help("choose another id".to_owned());
+        reader.error(id.pos, "goal.reserved", what).help("choose another id".to_owned());
     } else if !seen.insert(id.value.clone()) {
         let what = format!("there is a sub-goal `{}` already", id.value);
-        reader
-            .error(id.pos, "goal.repeated", what)
-            .help("give each sub-goal an id of its own".to_owned());
+        reader.error(id.pos, "goal.repeated", what).help("give each sub-goal an id of its own".to_owned());
     }
 }
 
-fn subject(
-    reader: &mut Reader,
-    scope: &Scope<'_>,
-    written: Option<&At<String>>,
-) -> Option<Subject> {
+fn subject(reader: &mut Reader, scope: &Scope<'_>, written: Option<&At<String>>) -> Option<Subject> {
     let Some(At { value, pos }) = written else {
         return Some(Subject::Task);
     };
@@ -96,10 +74,7 @@ fn subject(
             .help("write `task` or `worker:ID`".to_owned());
         return None;
     };
-    let worker = At {
-        value: worker.to_owned(),
-        pos: *pos,
-    };
+    let worker = At { value: worker.to_owned(), pos: *pos };
     scope.worker(reader, &worker).map(Subject::Worker)
 }
 
@@ -108,10 +83,7 @@ fn one(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, written: &[Written<'_>]
     match written {
         [check] => {
             let kind = kind(reader, scope, *check)?;
-            Some(Check {
-                pos: check.pos(),
-                kind,
-            })
+            Some(Check { pos: check.pos(), kind })
         }
         [] => {
             reader
@@ -158,12 +130,8 @@ fn kind(reader: &mut Reader, scope: &Scope<'_>, written: Written<'_>) -> Option<
             }
         }
         Written::Within(At { value, .. }) => CheckKind::Within(reader.seconds(&value.seconds)?),
-        Written::Delegated(At { value, .. }) => {
-            CheckKind::Delegated(hand_off(reader, scope, value))
-        }
-        Written::Transferred(At { value, .. }) => {
-            CheckKind::Transferred(hand_off(reader, scope, value))
-        }
+        Written::Delegated(At { value, .. }) => CheckKind::Delegated(hand_off(reader, scope, value)),
+        Written::Transferred(At { value, .. }) => CheckKind::Transferred(hand_off(reader, scope, value)),
         Written::Reply(At { value, pos }) => CheckKind::Reply(reply(reader, scope, *pos, value)?),
         Written::Sql(text) => CheckKind::Sql(sql::sql(reader, &scope.parameters(), text)),
         Written::Changed(At { value, pos }) => changed(reader, *pos, value),
@@ -185,11 +153,7 @@ fn kind(reader: &mut Reader, scope: &Scope<'_>, written: Written<'_>) -> Option<
 }
 
 fn cannot_fail(reader: &mut Reader, pos: Pos, why: &str) {
-    reader.error(
-        pos,
-        "check.cannot_fail",
-        format!("this check cannot fail: {why}"),
-    );
+    reader.error(pos, "check.cannot_fail", format!("this check cannot fail: {why}"));
 }
 
 fn not_empty<T>(reader: &mut Reader, pos: Pos, list: &[T]) {
@@ -198,25 +162,14 @@ fn not_empty<T>(reader: &mut Reader, pos: Pos, list: &[T]) {
     }
 }
 
-fn several(
-    reader: &mut Reader,
-    scope: &Scope<'_>,
-    pos: Pos,
-    checks: &[At<CheckFile>],
-) -> Vec<Check> {
+fn several(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, checks: &[At<CheckFile>]) -> Vec<Check> {
     not_empty(reader, pos, checks);
-    checks
-        .iter()
-        .filter_map(|check| one(reader, scope, check.pos, &check.value.checks()))
-        .collect()
+    checks.iter().filter_map(|check| one(reader, scope, check.pos, &check.value.checks())).collect()
 }
 
 fn calls(reader: &mut Reader, scope: &Scope<'_>, file: &CallFile) -> (CallPattern, Times) {
     let pattern = CallPattern {
-        worker: file
-            .worker
-            .as_ref()
-            .and_then(|name| scope.worker(reader, name)),
+        worker: file.worker.as_ref().and_then(|name| scope.worker(reader, name)),
         tool: file.tool.as_ref().map(|name| scope.tool(reader, name)),
         args: file.args.as_ref().map(|args| scope.args(reader, args)),
         outcome: match file.outcome.as_ref().map(|outcome| outcome.value) {
@@ -230,11 +183,7 @@ fn calls(reader: &mut Reader, scope: &Scope<'_>, file: &CallFile) -> (CallPatter
 
 fn no_outcome(reader: &mut Reader, file: &CallFile, why: &str) {
     if let Some(outcome) = &file.outcome {
-        reader.error(
-            outcome.pos,
-            "check.outcome",
-            format!("`outcome` does not stand here: {why}"),
-        );
+        reader.error(outcome.pos, "check.outcome", format!("`outcome` does not stand here: {why}"));
     }
 }
 
@@ -252,21 +201,12 @@ fn times(reader: &mut Reader, written: Option<&At<TimesFile>>) -> Times {
 
 fn bounds(reader: &mut Reader, pos: Pos, written: &TimesFile) -> Times {
     match *written {
-        Form::Short(n) => Times {
-            min: n,
-            max: Some(n),
-        },
+        Form::Short(n) => Times { min: n, max: Some(n) },
         Form::Long(BoundsFile { at_least, at_most }) => {
-            let times = Times {
-                min: at_least.unwrap_or(0),
-                max: at_most,
-            };
+            let times = Times { min: at_least.unwrap_or(0), max: at_most };
             if times.max.is_some_and(|max| max < times.min) {
-                let what = format!(
-                    "no number is at least {} and at most {}",
-                    times.min,
-                    times.max.unwrap_or(0)
-                );
+                let what =
+                    format!("no number is at least {} and at most {}", times.min, times.max.unwrap_or(0));
                 reader.error(pos, "check.cannot_pass", what);
             }
             times
@@ -280,10 +220,7 @@ fn refused(reader: &mut Reader, scope: &Scope<'_>, file: &RefusedFile) -> CheckK
         refusal_code(reader, scope, code);
     }
     CheckKind::Refused {
-        worker: file
-            .worker
-            .as_ref()
-            .and_then(|name| scope.worker(reader, name)),
+        worker: file.worker.as_ref().and_then(|name| scope.worker(reader, name)),
         tool: file.tool.as_ref().map(|name| scope.tool(reader, name)),
         code: file.code.as_ref().map(|code| code.value.clone()),
         times: times(reader, file.times.as_ref()),
@@ -318,9 +255,7 @@ fn refusal_code(reader: &mut Reader, scope: &Scope<'_>, code: &At<String>) {
         crate::scenario::Behaviour::Sqlite(tool) => tool.refuse.as_slice(),
         crate::scenario::Behaviour::Upstream { .. } => &[],
     });
-    let codes = rules
-        .map(|rule| rule.code.as_str())
-        .chain(OURS.iter().copied());
+    let codes = rules.map(|rule| rule.code.as_str()).chain(OURS.iter().copied());
     reader.known("refusal.unknown", "refusal code", code, codes);
 }
 
@@ -339,10 +274,7 @@ fn hand_off(reader: &mut Reader, scope: &Scope<'_>, file: &HandOffFile) -> HandO
 }
 
 fn reply(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, file: &ReplyFile) -> Option<ReplyCheck> {
-    let turn = file
-        .turn
-        .as_ref()
-        .map_or(Some(WhichTurn::Any), |turn| which_turn(reader, scope, turn));
+    let turn = file.turn.as_ref().map_or(Some(WhichTurn::Any), |turn| which_turn(reader, scope, turn));
     let test = match (&file.contains, &file.matches, &file.json) {
         (Some(text), None, None) => {
             scope.text(reader, text.pos, &text.value);
@@ -358,35 +290,22 @@ fn reply(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, file: &ReplyFile) -> 
         }
         (None, None, Some(At { value: json, .. })) => {
             reader.pointer(json.pointer.pos, &json.pointer.value);
-            ReplyTest::Json {
-                pointer: json.pointer.value.clone(),
-                equals: scope.free(reader, &json.equals),
-            }
+            ReplyTest::Json { pointer: json.pointer.value.clone(), equals: scope.free(reader, &json.equals) }
         }
         _ => {
-            reader.error(
-                pos,
-                "reply.test",
-                "a reply check is one of `contains`, `matches` and `json`",
-            );
+            reader.error(pos, "reply.test", "a reply check is one of `contains`, `matches` and `json`");
             return None;
         }
     };
     Some(ReplyCheck { turn: turn?, test })
 }
 
-fn which_turn(
-    reader: &mut Reader,
-    scope: &Scope<'_>,
-    written: &At<TurnNumberFile>,
-) -> Option<WhichTurn> {
+fn which_turn(reader: &mut Reader, scope: &Scope<'_>, written: &At<TurnNumberFile>) -> Option<WhichTurn> {
     let text = written.value.0.as_str();
     match (text, text.parse::<u32>()) {
         ("last", _) => Some(WhichTurn::Last),
         ("any", _) => Some(WhichTurn::Any),
-        (_, Ok(n)) if n >= 1 && usize::try_from(n).is_ok_and(|n| n <= scope.turns) => {
-            Some(WhichTurn::Nth(n))
-        }
+        (_, Ok(n)) if n >= 1 && usize::try_from(n).is_ok_and(|n| n <= scope.turns) => Some(WhichTurn::Nth(n)),
         _ => {
             let what = format!("there is no turn `{text}`");
             reader
@@ -399,10 +318,7 @@ fn which_turn(
 
 /// A pattern is a regular expression once its placeholders are filled; whether it can fail is asked of it then.
 fn regex(reader: &mut Reader, pattern: &At<String>) {
-    if crate::scenario::fill::placeholders(&pattern.value)
-        .next()
-        .is_some()
-    {
+    if crate::scenario::fill::placeholders(&pattern.value).next().is_some() {
         return;
     }
     match Regex::new(&pattern.value) {
@@ -415,11 +331,7 @@ fn regex(reader: &mut Reader, pattern: &At<String>) {
         }
         Err(error) => {
             let text = error.to_string();
-            let why = text
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .trim_start_matches("error: ");
+            let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
             let what = format!("`{}` is no regular expression: {why}", pattern.value);
             reader.error(pattern.pos, "value.regex", what);
         }
@@ -428,17 +340,12 @@ fn regex(reader: &mut Reader, pattern: &At<String>) {
 
 fn changed(reader: &mut Reader, pos: Pos, tables: &Table<At<ChangeFile>>) -> CheckKind {
     not_empty(reader, pos, &tables.0);
-    let nothing = Times {
-        min: 0,
-        max: Some(0),
-    };
+    let nothing = Times { min: 0, max: Some(0) };
     let anything = Times { min: 0, max: None };
     let mut changes = Vec::new();
     for (table, At { value, pos }) in &tables.0 {
         let mut count = |written: &Option<At<TimesFile>>| {
-            written
-                .as_ref()
-                .map_or(nothing, |at| bounds(reader, at.pos, &at.value))
+            written.as_ref().map_or(nothing, |at| bounds(reader, at.pos, &at.value))
         };
         let change = TableChange {
             table: table.value.clone(),
@@ -455,11 +362,7 @@ fn changed(reader: &mut Reader, pos: Pos, tables: &Table<At<ChangeFile>>) -> Che
 }
 
 fn judge(reader: &mut Reader, file: &JudgeFile) -> JudgeCheck {
-    let texts = [
-        Some(&file.pass_when),
-        Some(&file.fail_when),
-        file.unknown_when.as_ref(),
-    ];
+    let texts = [Some(&file.pass_when), Some(&file.fail_when), file.unknown_when.as_ref()];
     for text in texts.into_iter().flatten() {
         reader.filled("what a judge is told", text);
     }

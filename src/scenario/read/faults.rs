@@ -11,10 +11,7 @@ pub(super) fn fault(
     scope: &Scope<'_>,
     At { value: file, pos }: At<FaultFile>,
 ) -> Option<Fault> {
-    let worker = file
-        .worker
-        .as_ref()
-        .and_then(|name| scope.worker(reader, name));
+    let worker = file.worker.as_ref().and_then(|name| scope.worker(reader, name));
     let tool = file.tool.as_ref().map(|name| scope.tool(reader, name));
     let args = file.args.as_ref().map(|args| scope.args(reader, args));
     if let Some(At { value: 0, pos }) = file.on_call {
@@ -22,14 +19,7 @@ pub(super) fn fault(
     }
     let on_call = file.on_call.as_ref().map(|n| n.value);
     let kind = kind(reader, scope, pos, file)?;
-    Some(Fault {
-        pos,
-        worker,
-        tool,
-        on_call,
-        args,
-        kind,
-    })
+    Some(Fault { pos, worker, tool, on_call, args, kind })
 }
 
 fn kind(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, file: FaultFile) -> Option<FaultKind> {
@@ -41,11 +31,8 @@ fn kind(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, file: FaultFile) -> Op
         }
         written.is_some()
     };
-    let (drop, disconnect, stale) = (
-        flag("drop", file.drop),
-        flag("disconnect", file.disconnect),
-        flag("stale", file.stale),
-    );
+    let (drop, disconnect, stale) =
+        (flag("drop", file.drop), flag("disconnect", file.disconnect), flag("stale", file.stale));
     let kinds = [
         file.latency.map(|time| {
             let (min, max) = reader.time_range(&time);
@@ -62,26 +49,16 @@ fn kind(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, file: FaultFile) -> Op
     let first = kinds.next();
     if first.is_none() || kinds.next().is_some() {
         reader
-            .error(
-                pos,
-                "fault.kind",
-                "a fault is exactly one thing that happens",
-            )
+            .error(pos, "fault.kind", "a fault is exactly one thing that happens")
             .help("one of latency, reply, drop, truncate, disconnect, stall, stale".to_owned());
     }
     first
 }
 
-fn reply(
-    reader: &mut Reader,
-    scope: &Scope<'_>,
-    At { value: file, .. }: At<FaultReplyFile>,
-) -> FaultKind {
+fn reply(reader: &mut Reader, scope: &Scope<'_>, At { value: file, .. }: At<FaultReplyFile>) -> FaultKind {
     if !(200..=599).contains(&file.status.value) {
         let what = format!("{} is no status of an answer", file.status.value);
-        reader
-            .error(file.status.pos, "fault.status", what)
-            .help("200 to 599".to_owned());
+        reader.error(file.status.pos, "fault.status", what).help("200 to 599".to_owned());
     }
     FaultKind::Reply {
         status: file.status.value,
@@ -96,12 +73,7 @@ pub(super) fn step(
     At { value: file, pos }: At<StepFile>,
 ) -> Option<Step> {
     let is_call = file.worker.is_some() || file.tool.is_some() || file.args.is_some();
-    let kinds = [
-        file.delegate.is_some(),
-        file.transfer.is_some(),
-        file.reply.is_some(),
-        is_call,
-    ];
+    let kinds = [file.delegate.is_some(), file.transfer.is_some(), file.reply.is_some(), is_call];
     if kinds.iter().filter(|there| **there).count() != 1 {
         reader.error(
             pos,
@@ -127,11 +99,7 @@ pub(super) fn step(
         let worker = scope.worker(reader, &worker);
         let tool = scope.tool(reader, &tool);
         let args = file.args.as_ref().map(|args| scope.args(reader, args));
-        StepKind::Call {
-            worker: worker?,
-            tool,
-            args: args.unwrap_or_else(|| serde_json::json!({})),
-        }
+        StepKind::Call { worker: worker?, tool, args: args.unwrap_or_else(|| serde_json::json!({})) }
     };
     Some(Step { pos, kind })
 }

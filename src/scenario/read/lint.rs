@@ -31,12 +31,8 @@ impl Reader {
                     .help("leave the key out, or give it one".to_owned());
             }
             Free::Scalar(Value::String(text)) if free && self.bent(pos, text) => {
-                self.warn(
-                    pos,
-                    "scalar.leading_zero",
-                    format!("{text} is taken as text, not as a number"),
-                )
-                .help(format!("write it in quotes: \"{text}\""));
+                self.warn(pos, "scalar.leading_zero", format!("{text} is taken as text, not as a number"))
+                    .help(format!("write it in quotes: \"{text}\""));
             }
             Free::Scalar(_) => {}
             Free::List(items) => {
@@ -55,23 +51,15 @@ impl Reader {
     /// Whether the text stands unquoted in the file and has a leading zero: other readers of YAML take it as a number.
     fn bent(&self, pos: Pos, text: &str) -> bool {
         let digits = text.trim_start_matches(['-', '+']);
-        let looks_bent = digits.len() > 1
-            && digits.starts_with('0')
-            && digits.bytes().all(|b| b.is_ascii_digit());
+        let looks_bent =
+            digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
         looks_bent && self.starts_at(pos, text)
     }
 
     fn starts_at(&self, pos: Pos, text: &str) -> bool {
-        let line = usize::try_from(pos.line)
-            .ok()
-            .and_then(|n| n.checked_sub(1));
+        let line = usize::try_from(pos.line).ok().and_then(|n| n.checked_sub(1));
         let column = usize::try_from(pos.column.saturating_sub(1)).unwrap_or(usize::MAX);
         line.and_then(|line| self.source.text.lines().nth(line))
-            .is_some_and(|line| {
-                line.chars()
-                    .skip(column)
-                    .collect::<String>()
-                    .starts_with(text)
-            })
+            .is_some_and(|line| line.chars().skip(column).collect::<String>().starts_with(text))
     }
 }

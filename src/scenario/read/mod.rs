@@ -35,10 +35,7 @@ pub struct Reading<T> {
 impl<T> Reading<T> {
     /// The value if nothing but warnings stood in its way; else every diagnostic.
     pub fn into_result(self) -> Result<T, Vec<Diagnostic>> {
-        let broken = self
-            .diagnostics
-            .iter()
-            .any(|fault| fault.severity == Severity::Error);
+        let broken = self.diagnostics.iter().any(|fault| fault.severity == Severity::Error);
         match self.value {
             Some(value) if !broken => Ok(value),
             _ => Err(self.diagnostics),

@@ -18,46 +18,23 @@ pub(super) struct Reader {
 
 impl Reader {
     pub fn new(source: Source) -> Self {
-        Self {
-            source,
-            diagnostics: Vec::new(),
-        }
+        Self { source, diagnostics: Vec::new() }
     }
 
     pub fn finish<T>(mut self, value: Option<T>) -> Reading<T> {
-        self.diagnostics
-            .sort_by_key(|fault| (fault.pos, fault.severity));
-        Reading {
-            value,
-            diagnostics: self.diagnostics,
-        }
+        self.diagnostics.sort_by_key(|fault| (fault.pos, fault.severity));
+        Reading { value, diagnostics: self.diagnostics }
     }
 
-    pub fn error(
-        &mut self,
-        pos: Pos,
-        code: &'static str,
-        what: impl Into<String>,
-    ) -> &mut Diagnostic {
+    pub fn error(&mut self, pos: Pos, code: &'static str, what: impl Into<String>) -> &mut Diagnostic {
         self.add(Severity::Error, pos, code, what.into())
     }
 
-    pub fn warn(
-        &mut self,
-        pos: Pos,
-        code: &'static str,
-        what: impl Into<String>,
-    ) -> &mut Diagnostic {
+    pub fn warn(&mut self, pos: Pos, code: &'static str, what: impl Into<String>) -> &mut Diagnostic {
         self.add(Severity::Warning, pos, code, what.into())
     }
 
-    fn add(
-        &mut self,
-        severity: Severity,
-        pos: Pos,
-        code: &'static str,
-        what: String,
-    ) -> &mut Diagnostic {
+    fn add(&mut self, severity: Severity, pos: Pos, code: &'static str, what: String) -> &mut Diagnostic {
         self.diagnostics.push(Diagnostic {
             file: self.source.path.clone(),
             pos,
@@ -78,8 +55,7 @@ impl Reader {
             .iter()
             .any(|fault| fault.pos == misread.pos && fault.severity == Severity::Error);
         if !told {
-            self.error(misread.pos, misread.code, misread.what)
-                .help(misread.help);
+            self.error(misread.pos, misread.code, misread.what).help(misread.help);
         }
     }
 
@@ -96,10 +72,7 @@ impl Reader {
             return None;
         }
         match read(&path) {
-            Ok(text) => Some(Source {
-                path,
-                text: text.into(),
-            }),
+            Ok(text) => Some(Source { path, text: text.into() }),
             Err(error) => {
                 let what = format!("cannot read `{}`: {error}", path.display());
                 self.error(written.pos, "file.unreadable", what)
@@ -122,19 +95,10 @@ impl Reader {
             return true;
         }
         let help = near_miss(&written.value, known.iter().copied()).or_else(|| {
-            let names: Vec<_> = known
-                .iter()
-                .take(12)
-                .map(|name| format!("`{name}`"))
-                .collect();
+            let names: Vec<_> = known.iter().take(12).map(|name| format!("`{name}`")).collect();
             (!names.is_empty()).then(|| format!("there are {}", names.join(", ")))
         });
-        self.error(
-            written.pos,
-            code,
-            format!("unknown {noun} `{}`", written.value),
-        )
-        .help(help);
+        self.error(written.pos, code, format!("unknown {noun} `{}`", written.value)).help(help);
         false
     }
 
@@ -146,17 +110,9 @@ impl Reader {
     }
 
     pub fn command(&mut self, noun: &str, words: &At<Vec<String>>) -> Vec<String> {
-        if words
-            .value
-            .first()
-            .is_none_or(|word| word.trim().is_empty())
-        {
-            self.error(
-                words.pos,
-                "command.empty",
-                format!("{noun} names no command"),
-            )
-            .help("write it as a list of words: [program, argument]".to_owned());
+        if words.value.first().is_none_or(|word| word.trim().is_empty()) {
+            self.error(words.pos, "command.empty", format!("{noun} names no command"))
+                .help("write it as a list of words: [program, argument]".to_owned());
         }
         words.value.clone()
     }
@@ -191,21 +147,14 @@ impl Reader {
     }
 
     fn bad_time(&mut self, pos: Pos, text: &str) {
-        self.error(
-            pos,
-            "value.duration",
-            format!("`{text}` is no duration above zero"),
-        )
-        .help("write it with a unit: 500ms, 2s, 5m, 1h".to_owned());
+        self.error(pos, "value.duration", format!("`{text}` is no duration above zero"))
+            .help("write it with a unit: 500ms, 2s, 5m, 1h".to_owned());
     }
 
     pub fn seconds(&mut self, written: &At<f64>) -> Option<Duration> {
         let good = written.value > 0.0 && written.value <= 86_400.0;
         if !good {
-            let what = format!(
-                "{} is no number of seconds above 0 and up to a day",
-                written.value
-            );
+            let what = format!("{} is no number of seconds above 0 and up to a day", written.value);
             self.error(written.pos, "value.seconds", what);
         }
         good.then(|| Duration::from_secs_f64(written.value))
@@ -241,12 +190,7 @@ impl Reader {
                     let names: Vec<_> = allowed.iter().map(|name| format!("${{{name}}}")).collect();
                     (!names.is_empty()).then(|| format!("here stand {}", names.join(", ")))
                 });
-                self.error(
-                    pos,
-                    "placeholder.unknown",
-                    format!("nothing defines `${{{name}}}`"),
-                )
-                .help(help);
+                self.error(pos, "placeholder.unknown", format!("nothing defines `${{{name}}}`")).help(help);
             }
         }
     }
@@ -261,12 +205,8 @@ impl Reader {
                 && uri.host().is_some_and(|host| !host.is_empty())
         });
         if !good {
-            self.error(
-                written.pos,
-                "value.url",
-                format!("`{}` is no http URL", written.value),
-            )
-            .help("write it as http://HOST:PORT/PATH".to_owned());
+            self.error(written.pos, "value.url", format!("`{}` is no http URL", written.value))
+                .help("write it as http://HOST:PORT/PATH".to_owned());
         }
     }
 
@@ -274,11 +214,7 @@ impl Reader {
         let mut headers = BTreeMap::new();
         for (name, value) in table.unwrap_or_default().0 {
             if name.value.parse::<http::HeaderName>().is_err() {
-                self.error(
-                    name.pos,
-                    "header.name",
-                    format!("`{}` is no header name", name.value),
-                );
+                self.error(name.pos, "header.name", format!("`{}` is no header name", name.value));
             } else if value.value.parse::<http::HeaderValue>().is_err() {
                 self.error(value.pos, "header.value", "this is no header value");
             }
@@ -288,17 +224,10 @@ impl Reader {
     }
 
     pub fn pointer(&mut self, pos: Pos, pointer: &str) {
-        let tildes = pointer
-            .split('~')
-            .skip(1)
-            .all(|after| after.starts_with(['0', '1']));
+        let tildes = pointer.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
         if !(pointer.is_empty() || pointer.starts_with('/')) || !tildes {
-            self.error(
-                pos,
-                "value.pointer",
-                format!("`{pointer}` is no JSON pointer"),
-            )
-            .help("write it as /key/0/key".to_owned());
+            self.error(pos, "value.pointer", format!("`{pointer}` is no JSON pointer"))
+                .help("write it as /key/0/key".to_owned());
         }
     }
 
@@ -313,10 +242,7 @@ impl Reader {
         }
         for (line, number) in lines.zip(pos.line + 1..) {
             if let Some(indent) = line.chars().position(|c| c != ' ') {
-                return Pos {
-                    line: number,
-                    column: u32::try_from(indent + 1).unwrap_or(u32::MAX),
-                };
+                return Pos { line: number, column: u32::try_from(indent + 1).unwrap_or(u32::MAX) };
             }
         }
         pos

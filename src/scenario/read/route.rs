@@ -10,18 +10,11 @@ use crate::scenario::{Route, Segment, Tool};
 const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
 /// The route; none, and a fault, where the text is none.
-pub(super) fn route(
-    reader: &mut Reader,
-    written: &At<String>,
-    args: Option<&Value>,
-) -> Option<Route> {
+pub(super) fn route(reader: &mut Reader, written: &At<String>, args: Option<&Value>) -> Option<Route> {
     let Some((method, path)) = written.value.split_once(' ') else {
         return bad(reader, written, "a route is a method and a path");
     };
-    let method = At {
-        value: method.to_owned(),
-        pos: written.pos,
-    };
+    let method = At { value: method.to_owned(), pos: written.pos };
     if !reader.known("route.method", "method", &method, METHODS.iter().copied()) {
         return None;
     }
@@ -29,17 +22,11 @@ pub(super) fn route(
         return bad(reader, written, "the path of a route starts with a slash");
     };
     if path.contains(['?', '#']) || path.contains(char::is_whitespace) {
-        return bad(
-            reader,
-            written,
-            "a route has a path alone: no query, no fragment, no space",
-        );
+        return bad(reader, written, "a route has a path alone: no query, no fragment, no space");
     }
     let mut segments = Vec::new();
     for part in path.split('/') {
-        let variable = part
-            .strip_prefix('{')
-            .and_then(|rest| rest.strip_suffix('}'));
+        let variable = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         match variable {
             Some(name) if crate::scenario::fill::is_name(name) => {
                 segments.push(Segment::Variable(name.to_owned()));
@@ -48,29 +35,18 @@ pub(super) fn route(
                 segments.push(Segment::Literal(part.to_owned()));
             }
             _ => {
-                return bad(
-                    reader,
-                    written,
-                    "each part of a path is a text or one `{name}`",
-                );
+                return bad(reader, written, "each part of a path is a text or one `{name}`");
             }
         }
     }
-    let route = Route {
-        method: method.value,
-        path: segments,
-    };
+    let route = Route { method: method.value, path: segments };
     variables(reader, written, &route, args);
     Some(route)
 }
 
 fn bad(reader: &mut Reader, written: &At<String>, why: &str) -> Option<Route> {
     reader
-        .error(
-            written.pos,
-            "route.shape",
-            format!("`{}` is no route: {why}", written.value),
-        )
+        .error(written.pos, "route.shape", format!("`{}` is no route: {why}", written.value))
         .help("write it as GET /orders/{order_id}".to_owned());
     None
 }
@@ -88,16 +64,10 @@ fn variables(reader: &mut Reader, written: &At<String>, route: &Route, args: Opt
         }
         let declared = args.and_then(|schema| schema["properties"].as_object());
         if args.is_some() && declared.is_none_or(|known| !known.contains_key(name)) {
-            let known = declared
-                .into_iter()
-                .flat_map(|known| known.keys().map(String::as_str));
+            let known = declared.into_iter().flat_map(|known| known.keys().map(String::as_str));
             let help = crate::scenario::names::near_miss(name, known);
             reader
-                .error(
-                    written.pos,
-                    "route.variable",
-                    format!("the arguments do not name `{name}`"),
-                )
+                .error(written.pos, "route.variable", format!("the arguments do not name `{name}`"))
                 .help(help);
         }
     }
@@ -107,17 +77,12 @@ fn variables(reader: &mut Reader, written: &At<String>, route: &Route, args: Opt
 pub(super) fn ambiguous(reader: &mut Reader, tools: &[Tool]) {
     for (index, tool) in tools.iter().enumerate() {
         let Some(route) = &tool.route else { continue };
-        let earlier = tools[..index].iter().find(|other| {
-            other
-                .route
-                .as_ref()
-                .is_some_and(|other| overlap(route, other))
-        });
+        let earlier = tools[..index]
+            .iter()
+            .find(|other| other.route.as_ref().is_some_and(|other| overlap(route, other)));
         if let Some(other) = earlier {
-            let what = format!(
-                "a request could be `{}` or `{}`: their routes overlap",
-                other.name, tool.name
-            );
+            let what =
+                format!("a request could be `{}` or `{}`: their routes overlap", other.name, tool.name);
             reader.error(tool.pos, "route.ambiguous", what);
         }
     }

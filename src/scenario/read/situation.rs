@@ -30,11 +30,7 @@ pub(super) struct Scope<'c> {
 impl Scope<'_> {
     /// The worker; none, and a fault, where the contract has none of that id.
     pub fn worker(&self, reader: &mut Reader, written: &At<String>) -> Option<WorkerId> {
-        let ids = self
-            .contract
-            .workers
-            .iter()
-            .map(|worker| worker.id.as_str());
+        let ids = self.contract.workers.iter().map(|worker| worker.id.as_str());
         if reader.known("worker.unknown", "worker", written, ids) {
             WorkerId::new(&written.value).ok()
         } else {
@@ -44,22 +40,13 @@ impl Scope<'_> {
 
     /// The id of a worker or peer.
     pub fn agent(&self, reader: &mut Reader, written: &At<String>) -> bool {
-        let workers = self
-            .contract
-            .workers
-            .iter()
-            .map(|worker| worker.id.as_str());
+        let workers = self.contract.workers.iter().map(|worker| worker.id.as_str());
         let ids = workers.chain(self.contract.peers.keys().map(String::as_str));
         reader.known("worker.unknown", "worker or peer", written, ids)
     }
 
     pub fn tool(&self, reader: &mut Reader, written: &At<String>) -> crate::name::ToolName {
-        let tools = self
-            .contract
-            .world
-            .tools
-            .iter()
-            .map(|tool| tool.name.as_str());
+        let tools = self.contract.world.tools.iter().map(|tool| tool.name.as_str());
         reader.known("tool.unknown", "tool", written, tools);
         crate::name::ToolName::new(&written.value)
     }
@@ -83,11 +70,7 @@ impl Scope<'_> {
     /// Arguments: an object, its placeholders checked.
     pub fn args(&self, reader: &mut Reader, free: &At<Free>) -> serde_json::Value {
         if !matches!(free.value, Free::Map(_)) {
-            reader.error(
-                free.pos,
-                "args.shape",
-                "arguments are a table of names and values",
-            );
+            reader.error(free.pos, "args.shape", "arguments are a table of names and values");
         }
         self.free(reader, free)
     }
@@ -98,11 +81,7 @@ impl Scope<'_> {
 }
 
 /// The scenario; none where it has no name to go by.
-pub(super) fn scenario(
-    reader: &mut Reader,
-    contract: &Contract,
-    file: ScenarioFile,
-) -> Option<Scenario> {
+pub(super) fn scenario(reader: &mut Reader, contract: &Contract, file: ScenarioFile) -> Option<Scenario> {
     name(reader, &file.scenario);
     let has_cases = file.cases.is_some();
     let cases = cases(reader, file.cases);
@@ -111,40 +90,21 @@ pub(super) fn scenario(
         .map(|case| case.keys().cloned().collect::<BTreeSet<_>>())
         .reduce(|all, case| &all & &case)
         .unwrap_or_default();
-    let scope = Scope {
-        contract,
-        values,
-        turns: file.turns.value.len(),
-    };
-    let budget = file
-        .worker_budget_seconds
-        .and_then(|seconds| reader.seconds(&seconds));
+    let scope = Scope { contract, values, turns: file.turns.value.len() };
+    let budget = file.worker_budget_seconds.and_then(|seconds| reader.seconds(&seconds));
     let env = env(reader, &scope, file.env);
     let turns = turns(reader, &scope, file.turns);
     let known = scope.parameters();
     let seed = file.seed.unwrap_or_default();
-    let seed: Vec<_> = seed
-        .iter()
-        .map(|text| sql::sql(reader, &known, text))
-        .collect();
+    let seed: Vec<_> = seed.iter().map(|text| sql::sql(reader, &known, text)).collect();
     if let (Some(first), None) = (seed.first(), &contract.world.sqlite) {
-        reader.error(
-            first.pos,
-            "seed.no_tables",
-            "the contract's world has no tables to seed",
-        );
+        reader.error(first.pos, "seed.no_tables", "the contract's world has no tables to seed");
     }
     let narrow = narrow(reader, &scope, budget, file.workers.unwrap_or_default());
     let faults = file.faults.unwrap_or_default();
-    let faults = faults
-        .into_iter()
-        .filter_map(|fault| faults::fault(reader, &scope, fault))
-        .collect();
+    let faults = faults.into_iter().filter_map(|fault| faults::fault(reader, &scope, fault)).collect();
     let solution = file.solution.unwrap_or_default();
-    let solution = solution
-        .into_iter()
-        .filter_map(|step| faults::step(reader, &scope, step))
-        .collect();
+    let solution = solution.into_iter().filter_map(|step| faults::step(reader, &scope, step)).collect();
     let sub_goals = checks::sub_goals(reader, &scope, file.sub_goals);
     Some(Scenario {
         source: reader.source.clone(),
@@ -173,20 +133,11 @@ fn name(reader: &mut Reader, name: &At<String>) {
     let text = &name.value;
     let good = text.len() <= 100
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     if !good {
         reader
-            .error(
-                name.pos,
-                "scenario.name",
-                format!("`{text}` is no name of a scenario"),
-            )
-            .help(
-                "letters, digits, `_`, `-` and `.`, 100 at most: a folder is named after it"
-                    .to_owned(),
-            );
+            .error(name.pos, "scenario.name", format!("`{text}` is no name of a scenario"))
+            .help("letters, digits, `_`, `-` and `.`, 100 at most: a folder is named after it".to_owned());
     }
 }
 
@@ -200,40 +151,21 @@ fn cases(reader: &mut Reader, file: Option<At<Vec<At<Table<At<Free>>>>>>) -> Vec
             .help("leave `cases` out, or give one".to_owned());
         return vec![Case::new()];
     }
-    let all: BTreeSet<String> = file
-        .iter()
-        .flat_map(|case| case.value.0.iter().map(|(name, _)| name.value.clone()))
-        .collect();
+    let all: BTreeSet<String> =
+        file.iter().flat_map(|case| case.value.0.iter().map(|(name, _)| name.value.clone())).collect();
     let mut cases = Vec::new();
     for At { value: case, pos } in file {
         for (name, _) in &case.0 {
-            if !is_name(&name.value)
-                || app::OF_TRIAL.contains(&name.value.as_str())
-                || name.value == "now"
-            {
+            if !is_name(&name.value) || app::OF_TRIAL.contains(&name.value.as_str()) || name.value == "now" {
                 reader
-                    .error(
-                        name.pos,
-                        "case.name",
-                        format!("`{}` cannot name a value of a case", name.value),
-                    )
-                    .help(
-                        "letters, digits and `_`; `port`, `trial` and `now` are taken".to_owned(),
-                    );
+                    .error(name.pos, "case.name", format!("`{}` cannot name a value of a case", name.value))
+                    .help("letters, digits and `_`; `port`, `trial` and `now` are taken".to_owned());
             }
         }
-        let case: Case = case
-            .0
-            .into_iter()
-            .map(|(name, value)| (name.value, value.value.value()))
-            .collect();
+        let case: Case = case.0.into_iter().map(|(name, value)| (name.value, value.value.value())).collect();
         for name in all.iter().filter(|name| !case.contains_key(*name)) {
             reader
-                .error(
-                    pos,
-                    "case.missing",
-                    format!("this case does not define `{name}`, others do"),
-                )
+                .error(pos, "case.missing", format!("this case does not define `{name}`, others do"))
                 .help("every case defines the same names".to_owned());
         }
         cases.push(case);
@@ -241,30 +173,18 @@ fn cases(reader: &mut Reader, file: Option<At<Vec<At<Table<At<Free>>>>>>) -> Vec
     cases
 }
 
-fn env(
-    reader: &mut Reader,
-    scope: &Scope<'_>,
-    table: Option<Table<At<String>>>,
-) -> BTreeMap<String, String> {
-    let allowed: Vec<_> = app::OF_TRIAL
-        .iter()
-        .copied()
-        .chain(scope.values.iter().map(String::as_str))
-        .collect();
+fn env(reader: &mut Reader, scope: &Scope<'_>, table: Option<Table<At<String>>>) -> BTreeMap<String, String> {
+    let allowed: Vec<_> =
+        app::OF_TRIAL.iter().copied().chain(scope.values.iter().map(String::as_str)).collect();
     let entries = app::env(reader, table, &allowed);
     let ours = app::variables_we_set(scope.contract);
     for (name, _) in &entries {
         if ours.contains(name.value.as_str()) {
             let what = format!("mocktrial sets `{}` itself", name.value);
-            reader
-                .error(name.pos, "env.taken", what)
-                .help("leave it out here".to_owned());
+            reader.error(name.pos, "env.taken", what).help("leave it out here".to_owned());
         }
     }
-    entries
-        .into_iter()
-        .map(|(name, value)| (name.value, value))
-        .collect()
+    entries.into_iter().map(|(name, value)| (name.value, value)).collect()
 }
 
 fn turns(reader: &mut Reader, scope: &Scope<'_>, file: At<Vec<At<TurnFile>>>) -> Vec<Turn> {
@@ -278,11 +198,7 @@ fn turns(reader: &mut Reader, scope: &Scope<'_>, file: At<Vec<At<TurnFile>>>) ->
         .map(|At { value: turn, pos }| {
             reader.filled("what the user says", &turn.user);
             scope.text(reader, turn.user.pos, &turn.user.value);
-            Turn {
-                pos,
-                user: turn.user.value,
-                expects_reply: turn.expects_reply.unwrap_or(true),
-            }
+            Turn { pos, user: turn.user.value, expects_reply: turn.expects_reply.unwrap_or(true) }
         })
         .collect()
 }
@@ -313,14 +229,7 @@ fn narrowing(
     worker: &Worker,
     file: NarrowingFile,
 ) -> Narrowing {
-    let tools = || {
-        scope
-            .contract
-            .world
-            .tools
-            .iter()
-            .map(|tool| tool.name.as_str())
-    };
+    let tools = || scope.contract.world.tools.iter().map(|tool| tool.name.as_str());
     let only_tools = file.only_tools.as_deref().map(|list| {
         let only = tool_list(reader, tools, list);
         widened_tools(reader, scope, worker, list);
@@ -329,19 +238,12 @@ fn narrowing(
     let deny_tools = tool_list(reader, tools, file.deny_tools.as_deref().unwrap_or(&[]));
     if let Some(calls) = &file.max_calls {
         if let Some(most) = worker.max_calls.filter(|most| calls.value > *most) {
-            let what = format!(
-                "{} calls widen: the contract lets `{}` make {most}",
-                calls.value, worker.id
-            );
+            let what = format!("{} calls widen: the contract lets `{}` make {most}", calls.value, worker.id);
             widens(reader, calls.pos, what);
         }
         if calls.value == 0 {
             reader
-                .error(
-                    calls.pos,
-                    "value.zero",
-                    "`max_calls: 0` lets nothing through",
-                )
+                .error(calls.pos, "value.zero", "`max_calls: 0` lets nothing through")
                 .help("write `only_tools: []`".to_owned());
         }
     }
@@ -349,10 +251,7 @@ fn narrowing(
         let budget = reader.seconds(seconds)?;
         let limits = [
             (worker.budget, format!("the contract gives `{}`", worker.id)),
-            (
-                common,
-                "`worker_budget_seconds` gives every worker".to_owned(),
-            ),
+            (common, "`worker_budget_seconds` gives every worker".to_owned()),
         ];
         for (limit, whose) in limits {
             if let Some(limit) = limit.filter(|limit| budget > *limit) {
@@ -374,9 +273,7 @@ fn narrowing(
 }
 
 fn widens(reader: &mut Reader, pos: Pos, what: String) {
-    reader
-        .error(pos, "narrow.widens", what)
-        .help("a scenario may only take away".to_owned());
+    reader.error(pos, "narrow.widens", what).help("a scenario may only take away".to_owned());
 }
 
 /// A plain name the contract does not let the worker use widens; a pattern that leaves nothing is only odd.
@@ -387,26 +284,18 @@ fn widened_tools(reader: &mut Reader, scope: &Scope<'_>, worker: &Worker, list: 
         let text = written.value.as_str();
         if is_pattern(text) {
             let Ok(glob) = glob(text) else { continue };
-            let mut fits = tools
-                .iter()
-                .map(|tool| tool.name.as_str())
-                .filter(|tool| glob.is_match(tool))
-                .peekable();
+            let mut fits =
+                tools.iter().map(|tool| tool.name.as_str()).filter(|tool| glob.is_match(tool)).peekable();
             if fits.peek().is_some() && !fits.any(has) {
-                let what = format!(
-                    "`{text}` leaves `{}` no tool: the contract allows none of those",
-                    worker.id
-                );
+                let what =
+                    format!("`{text}` leaves `{}` no tool: the contract allows none of those", worker.id);
                 reader.warn(written.pos, "narrow.empty", what);
             }
         } else if tools.iter().any(|tool| tool.name.as_str() == text) && !has(text) {
             widens(
                 reader,
                 written.pos,
-                format!(
-                    "`{text}` widens: the contract does not let `{}` use it",
-                    worker.id
-                ),
+                format!("`{text}` widens: the contract does not let `{}` use it", worker.id),
             );
         }
     }
@@ -415,9 +304,7 @@ fn widened_tools(reader: &mut Reader, scope: &Scope<'_>, worker: &Worker, list: 
 /// Names alone; whether it writes or reaches out is another layer's matter.
 fn may_use(worker: &Worker, tool: &str) -> bool {
     let among = |names: &BTreeSet<String>| {
-        names
-            .iter()
-            .any(|name| name == tool || glob(name).is_ok_and(|glob| glob.is_match(tool)))
+        names.iter().any(|name| name == tool || glob(name).is_ok_and(|glob| glob.is_match(tool)))
     };
     let allowed = match &worker.allowed {
         AllowList::Everything => true,
@@ -427,10 +314,7 @@ fn may_use(worker: &Worker, tool: &str) -> bool {
 }
 
 fn repeat(reader: &mut Reader, file: Option<At<RepeatFile>>) -> Repeat {
-    let once = Repeat {
-        trials: 1,
-        pass: PassRule::All,
-    };
+    let once = Repeat { trials: 1, pass: PassRule::All };
     let Some(At { value: file, .. }) = file else {
         return once;
     };
@@ -442,20 +326,10 @@ fn repeat(reader: &mut Reader, file: Option<At<RepeatFile>>) -> Repeat {
     });
     let pass = match file.pass {
         None => PassRule::All,
-        Some(At {
-            value: PassFile::All,
-            ..
-        }) => PassRule::All,
-        Some(At {
-            value: PassFile::AtLeast(least),
-            pos,
-        }) => {
+        Some(At { value: PassFile::All, .. }) => PassRule::All,
+        Some(At { value: PassFile::AtLeast(least), pos }) => {
             if least == 0 {
-                reader.error(
-                    pos,
-                    "check.cannot_fail",
-                    "`at_least: 0` passes whatever happens",
-                );
+                reader.error(pos, "check.cannot_fail", "`at_least: 0` passes whatever happens");
             } else if least > trials {
                 let what = format!("{least} of {trials} trials can never pass");
                 reader.error(pos, "repeat.pass", what);

@@ -35,9 +35,7 @@ impl Known {
             return;
         }
         let help = near_miss(name, known.iter().map(String::as_str));
-        reader
-            .error(pos, "sql.parameter", format!("nothing defines `:{name}`"))
-            .help(help);
+        reader.error(pos, "sql.parameter", format!("nothing defines `:{name}`")).help(help);
     }
 }
 
@@ -51,10 +49,7 @@ pub(super) fn sql(reader: &mut Reader, known: &Known, written: &At<String>) -> S
     for name in unique {
         known.check(reader, pos, name);
     }
-    Sql {
-        text: written.value.as_str().into(),
-        pos,
-    }
+    Sql { text: written.value.as_str().into(), pos }
 }
 
 /// Names after `:` outside quotes and comments, in order.
@@ -69,9 +64,7 @@ fn parameters(text: &str) -> Vec<&str> {
             '/' if rest.starts_with("/*") => after(rest, 2, "*/"),
             ':' => {
                 let name = &rest[1..];
-                let end = name
-                    .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                    .unwrap_or(name.len());
+                let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
                 if end > 0 {
                     names.push(&name[..end]);
                 }
@@ -86,9 +79,7 @@ fn parameters(text: &str) -> Vec<&str> {
 
 /// Bytes up to and with the next `end`, looked for from `from` on.
 fn after(text: &str, from: usize, end: &str) -> usize {
-    text[from..]
-        .find(end)
-        .map_or(text.len(), |at| from + at + end.len())
+    text[from..].find(end).map_or(text.len(), |at| from + at + end.len())
 }
 
 #[cfg(test)]

@@ -59,9 +59,8 @@ pub(super) fn workers(
             } else if let Some(first) = agents.insert(name.clone(), id.clone())
                 && first != id
             {
-                let what = format!(
-                    "the agent `{name}` is `{first}` already: its spans could not be told apart"
-                );
+                let what =
+                    format!("the agent `{name}` is `{first}` already: its spans could not be told apart");
                 reader.error(pos, "agent.repeated", what);
             }
         }
@@ -93,21 +92,11 @@ fn id(reader: &mut Reader, pos: Pos, written: Option<&At<String>>) -> Option<Wor
 
 fn names_in_spans(file: &WorkerFile, id: &WorkerId) -> Vec<(Pos, String)> {
     match &file.agent {
-        None => vec![(
-            file.id.as_ref().map_or(Pos::default(), |id| id.pos),
-            id.as_str().to_owned(),
-        )],
-        Some(At {
-            value: Form::Short(name),
-            pos,
-        }) => vec![(*pos, name.clone())],
-        Some(At {
-            value: Form::Long(names),
-            ..
-        }) => names
-            .iter()
-            .map(|name| (name.pos, name.value.clone()))
-            .collect(),
+        None => vec![(file.id.as_ref().map_or(Pos::default(), |id| id.pos), id.as_str().to_owned())],
+        Some(At { value: Form::Short(name), pos }) => vec![(*pos, name.clone())],
+        Some(At { value: Form::Long(names), .. }) => {
+            names.iter().map(|name| (name.pos, name.value.clone())).collect()
+        }
     }
 }
 
@@ -118,10 +107,7 @@ fn worker(
     id: WorkerId,
     At { value: file, pos }: At<WorkerFile>,
 ) -> WorkerRead {
-    let agents = names_in_spans(&file, &id)
-        .into_iter()
-        .map(|(_, name)| name)
-        .collect();
+    let agents = names_in_spans(&file, &id).into_iter().map(|(_, name)| name).collect();
     if let Some(role) = &file.role
         && role.value.chars().count() > MAX_ROLE
     {
@@ -140,12 +126,7 @@ fn worker(
     });
     let delegates_to = file.delegates_to.as_deref().map(|list| {
         for name in list {
-            reader.known(
-                "worker.unknown",
-                "worker or peer",
-                name,
-                ids.iter().map(String::as_str),
-            );
+            reader.known("worker.unknown", "worker or peer", name, ids.iter().map(String::as_str));
         }
         list.iter().map(|name| name.value.clone()).collect()
     });
@@ -171,28 +152,19 @@ fn worker(
         deny_write: file.deny_write.unwrap_or(false),
         deny_net: file.deny_net.unwrap_or(false),
         max_calls: file.max_calls.map(|count| count.value),
-        budget: file
-            .budget_seconds
-            .and_then(|seconds| reader.seconds(&seconds)),
+        budget: file.budget_seconds.and_then(|seconds| reader.seconds(&seconds)),
         lane,
         delegates_to,
         may_grant,
         containment: containment(reader, file.containment),
     };
-    WorkerRead {
-        worker,
-        variables,
-        on_shared_channel,
-    }
+    WorkerRead { worker, variables, on_shared_channel }
 }
 
 /// White space of every kind becomes one space; control characters go.
 fn one_line(text: &str) -> String {
-    let clean: String = text
-        .chars()
-        .map(|c| if c.is_whitespace() { ' ' } else { c })
-        .filter(|c| !c.is_control())
-        .collect();
+    let clean: String =
+        text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !c.is_control()).collect();
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -223,66 +195,39 @@ pub(super) fn tool_list<'t, I: Iterator<Item = &'t str>>(
 }
 
 fn lane(reader: &mut Reader, pos: Pos, file: &WorkerFile) -> LaneSpec {
-    let separate = file
-        .binding
-        .as_ref()
-        .is_some_and(|binding| binding.value == BindingFile::Separate);
+    let separate = file.binding.as_ref().is_some_and(|binding| binding.value == BindingFile::Separate);
     let lane = file.lane.as_ref();
     if separate && let Some(lane) = lane {
         reader
-            .error(
-                lane.pos,
-                "lane.separate",
-                "a worker with its own channel has no other lane",
-            )
+            .error(lane.pos, "lane.separate", "a worker with its own channel has no other lane")
             .help("keep `binding: separate` or `lane`".to_owned());
     }
     if !separate && let Some(name) = &file.address_env {
         reader
-            .error(
-                name.pos,
-                "binding.shared_address",
-                "a shared worker has no address of its own",
-            )
+            .error(name.pos, "binding.shared_address", "a shared worker has no address of its own")
             .help("add `binding: separate`, or leave `address_env` out".to_owned());
     }
     let by_token = !separate && lane.is_some_and(|lane| lane.value == LaneFile::TokenHeader);
     if !by_token && let Some(name) = &file.token_env {
         reader
-            .error(
-                name.pos,
-                "lane.token_env",
-                "`token_env` goes with `lane: token_header`",
-            )
+            .error(name.pos, "lane.token_env", "`token_env` goes with `lane: token_header`")
             .help("add that, or leave `token_env` out".to_owned());
     }
     if separate {
         let Some(name) = &file.address_env else {
             reader
-                .error(
-                    pos,
-                    "binding.no_address",
-                    "`binding: separate` needs an `address_env`",
-                )
+                .error(pos, "binding.no_address", "`binding: separate` needs an `address_env`")
                 .help("name the variable where its tool client reads the base address".to_owned());
             return LaneSpec::None;
         };
-        return LaneSpec::Separate {
-            address_env: name.value.clone(),
-        };
+        return LaneSpec::Separate { address_env: name.value.clone() };
     }
     match lane.map(|lane| lane.value) {
         Some(LaneFile::TokenHeader) => match &file.token_env {
-            Some(name) => LaneSpec::TokenHeader {
-                token_env: name.value.clone(),
-            },
+            Some(name) => LaneSpec::TokenHeader { token_env: name.value.clone() },
             None => {
                 reader
-                    .error(
-                        pos,
-                        "lane.no_token_env",
-                        "`lane: token_header` needs a `token_env`",
-                    )
+                    .error(pos, "lane.no_token_env", "`lane: token_header` needs a `token_env`")
                     .help("name the variable where the app finds the token".to_owned());
                 LaneSpec::None
             }
@@ -319,11 +264,7 @@ fn containment(
         };
         if value == 0 {
             reader
-                .error(
-                    pos,
-                    "value.zero",
-                    format!("`{key}: 0` lets no hand-off through"),
-                )
+                .error(pos, "value.zero", format!("`{key}: 0` lets no hand-off through"))
                 .help("write `delegates_to: []`".to_owned());
         }
         keys.insert(key.to_owned(), value.into());
@@ -353,11 +294,7 @@ pub(super) fn peers(
             (file.card.as_ref().or(file.replies.as_ref()), "scripted")
         };
         if let Some(key) = misplaced {
-            reader.error(
-                key.pos,
-                "peer.mode",
-                format!("this key goes with `a2a: {other}`"),
-            );
+            reader.error(key.pos, "peer.mode", format!("this key goes with `a2a: {other}`"));
         }
         let kind = if scripted {
             let mut source = |name: &Option<At<String>>| {
@@ -365,10 +302,7 @@ pub(super) fn peers(
                 files.extend(source.clone());
                 source
             };
-            PeerKind::Scripted {
-                card: source(&file.card),
-                replies: source(&file.replies),
-            }
+            PeerKind::Scripted { card: source(&file.card), replies: source(&file.replies) }
         } else if let Some(url) = file.url {
             reader.url(&url, super::app::OF_TRIAL);
             PeerKind::Proxied { url: url.value }
@@ -376,11 +310,7 @@ pub(super) fn peers(
             reader.error(pos, "peer.no_url", "`a2a: proxied` needs a `url`");
             continue;
         };
-        let peer = Peer {
-            pos,
-            kind,
-            role: file.role.map(|role| one_line(&role.value)),
-        };
+        let peer = Peer { pos, kind, role: file.role.map(|role| one_line(&role.value)) };
         peers.insert(id.as_str().to_owned(), peer);
     }
     peers

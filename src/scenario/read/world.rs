@@ -12,8 +12,8 @@ use crate::scenario::file::world::{
     AnswerFile, EffectFile, RefuseFile, ReturnsFile, SqliteFile, ToolFile, UpstreamFile, WorldFile,
 };
 use crate::scenario::{
-    Answer, Behaviour, Effect, Pos, RefusalWhen, Returns, Source, Sql, SqliteSpec, SqliteTool,
-    Tool, Upstream, UpstreamKind, WorldRefusal, WorldSpec,
+    Answer, Behaviour, Effect, Pos, RefusalWhen, Returns, Source, Sql, SqliteSpec, SqliteTool, Tool,
+    Upstream, UpstreamKind, WorldRefusal, WorldSpec,
 };
 
 /// The whole world; every file it names is added to `files`.
@@ -47,9 +47,7 @@ pub(super) fn world(
     route::ambiguous(reader, &tools);
     WorldSpec {
         now: file.now.map(|now| now.value),
-        sqlite: file
-            .sqlite
-            .map(|sqlite| tables(reader, read, files, sqlite.value)),
+        sqlite: file.sqlite.map(|sqlite| tables(reader, read, files, sqlite.value)),
         tools,
         upstreams,
     }
@@ -62,23 +60,14 @@ fn time_of_world(reader: &mut Reader, now: &At<String>) {
         && text
             .bytes()
             .zip(*b"0000-00-00T00:00:00")
-            .all(|(byte, like)| {
-                if like == b'0' {
-                    byte.is_ascii_digit()
-                } else {
-                    byte == like
-                }
-            })
+            .all(|(byte, like)| if like == b'0' { byte.is_ascii_digit() } else { byte == like })
         && text[19..].strip_suffix('Z').is_some_and(|fraction| {
             fraction.is_empty()
-                || fraction.strip_prefix('.').is_some_and(|digits| {
-                    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
-                })
+                || fraction
+                    .strip_prefix('.')
+                    .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
         });
-    let part = |from: usize| {
-        text.get(from..from + 2)
-            .and_then(|two| two.parse::<u8>().ok())
-    };
+    let part = |from: usize| text.get(from..from + 2).and_then(|two| two.parse::<u8>().ok());
     let in_range = shape
         && part(5).is_some_and(|month| (1..=12).contains(&month))
         && part(8).is_some_and(|day| (1..=31).contains(&day))
@@ -92,34 +81,19 @@ fn time_of_world(reader: &mut Reader, now: &At<String>) {
     }
 }
 
-fn tables(
-    reader: &mut Reader,
-    read: ReadFile<'_>,
-    files: &mut Vec<Source>,
-    file: SqliteFile,
-) -> SqliteSpec {
+fn tables(reader: &mut Reader, read: ReadFile<'_>, files: &mut Vec<Source>, file: SqliteFile) -> SqliteSpec {
     let At { value, pos } = file.schema;
     let names = match value {
         Form::Short(name) => vec![At { value: name, pos }],
         Form::Long(names) => names,
     };
     if names.is_empty() {
-        reader.error(
-            pos,
-            "sqlite.no_schema",
-            "a database needs at least one schema file",
-        );
+        reader.error(pos, "sqlite.no_schema", "a database needs at least one schema file");
     }
-    let schema: Vec<_> = names
-        .iter()
-        .filter_map(|name| reader.file(read, name))
-        .collect();
+    let schema: Vec<_> = names.iter().filter_map(|name| reader.file(read, name)).collect();
     let mut rows = Vec::new();
     for (table, name) in file.rows.unwrap_or_default().0 {
-        let kind = name
-            .value
-            .rsplit_once('.')
-            .map(|(_, kind)| kind.to_ascii_lowercase());
+        let kind = name.value.rsplit_once('.').map(|(_, kind)| kind.to_ascii_lowercase());
         if !matches!(kind.as_deref(), Some("csv" | "json")) {
             let what = format!("`{}` is neither .csv nor .json", name.value);
             reader.error(name.pos, "rows.kind", what);
@@ -127,9 +101,8 @@ fn tables(
         }
         if let Some(source) = reader.file(read, &name) {
             if kind.as_deref() == Some("json")
-                && let Err(error) = serde_json::from_str::<
-                    Vec<serde_json::Map<String, serde_json::Value>>,
-                >(&source.text)
+                && let Err(error) =
+                    serde_json::from_str::<Vec<serde_json::Map<String, serde_json::Value>>>(&source.text)
             {
                 let what = format!("`{}` is no JSON list of objects: {error}", name.value);
                 reader.error(name.pos, "rows.json", what);
@@ -154,21 +127,14 @@ fn tool(
     reader.filled("a tool's name", &name);
     let args = match (&file.args, &file.args_schema) {
         (Some(_), Some(second)) => {
-            reader.error(
-                second.pos,
-                "args.both",
-                "`args_schema` stands beside `args`; keep one",
-            );
+            reader.error(second.pos, "args.both", "`args_schema` stands beside `args`; keep one");
             None
         }
         (Some(short), None) => args::from_short(reader, short),
         (None, Some(name)) => args::from_file(reader, read, files, name),
         (None, None) => None,
     };
-    let route = file
-        .http
-        .as_ref()
-        .and_then(|http| route::route(reader, http, args.as_ref()));
+    let route = file.http.as_ref().and_then(|http| route::route(reader, http, args.as_ref()));
     let effect = file.effect.map_or(Effect::Write, |effect| match effect {
         EffectFile::Read => Effect::Read,
         EffectFile::Write => Effect::Write,
@@ -176,19 +142,13 @@ fn tool(
     });
     let writes_nothing = file.run.as_ref().is_none_or(Vec::is_empty);
     if effect == Effect::Read && !writes_nothing {
-        let what = format!(
-            "`{}` says `effect: read` and has statements to run",
-            name.value
-        );
+        let what = format!("`{}` says `effect: read` and has statements to run", name.value);
         reader
             .error(pos, "tool.read_runs", what)
             .help("say `effect: write`, or move the query to `returns`".to_owned());
     }
     let behaviour = match file.upstream {
-        Some(At {
-            value: upstream,
-            pos: at,
-        }) => {
+        Some(At { value: upstream, pos: at }) => {
             if file.refuse.is_some() || file.run.is_some() || file.returns.is_some() {
                 reader.error(
                     at,
@@ -197,30 +157,15 @@ fn tool(
                 );
             }
             let (upstream, there) = match upstream {
-                Form::Short(name) => (
-                    At {
-                        value: name,
-                        pos: at,
-                    },
-                    None,
-                ),
+                Form::Short(name) => (At { value: name, pos: at }, None),
                 Form::Long(long) => (long.name, Some(long.tool)),
             };
-            reader.known(
-                "upstream.unknown",
-                "upstream",
-                &upstream,
-                upstreams.keys().map(String::as_str),
-            );
-            Behaviour::Upstream {
-                name: upstream.value,
-                tool: there,
-            }
+            reader.known("upstream.unknown", "upstream", &upstream, upstreams.keys().map(String::as_str));
+            Behaviour::Upstream { name: upstream.value, tool: there }
         }
         None => {
-            let answers_rows = |returns: &At<ReturnsFile>| {
-                returns.value.row.is_some() || returns.value.rows.is_some()
-            };
+            let answers_rows =
+                |returns: &At<ReturnsFile>| returns.value.row.is_some() || returns.value.rows.is_some();
             let uses_tables = file.refuse.is_some()
                 || file.run.is_some()
                 || file.returns.as_ref().is_some_and(answers_rows);
@@ -241,15 +186,8 @@ fn tool(
                 .filter_map(|refusal| refusal_of(reader, &known, refusal))
                 .collect();
             let run = file.run.unwrap_or_default();
-            let run = run
-                .iter()
-                .map(|text| sql::sql(reader, &known, text))
-                .collect();
-            Behaviour::Sqlite(SqliteTool {
-                refuse,
-                run,
-                returns: returns(reader, &known, file.returns),
-            })
+            let run = run.iter().map(|text| sql::sql(reader, &known, text)).collect();
+            Behaviour::Sqlite(SqliteTool { refuse, run, returns: returns(reader, &known, file.returns) })
         }
     };
     Tool {
@@ -272,11 +210,7 @@ fn refusal_of(
     let status = file.status.map_or(400, |At { value, pos }| {
         if !(400..=599).contains(&value) {
             reader
-                .error(
-                    pos,
-                    "refuse.status",
-                    format!("{value} is no status of a refusal"),
-                )
+                .error(pos, "refuse.status", format!("{value} is no status of a refusal"))
                 .help("400 to 599".to_owned());
         }
         value
@@ -285,11 +219,7 @@ fn refusal_of(
         (Some(text), None) => (RefusalWhen::When, text),
         (None, Some(text)) => (RefusalWhen::Unless, text),
         _ => {
-            reader.error(
-                pos,
-                "refuse.condition",
-                "a refusal has one of `when` and `unless`",
-            );
+            reader.error(pos, "refuse.condition", "a refusal has one of `when` and `unless`");
             return None;
         }
     };
@@ -298,53 +228,34 @@ fn refusal_of(
         sql: sql::sql(reader, known, text),
         code: file.code.value,
         status,
-        body: file
-            .body
-            .map(|body| answer(reader, known, body.pos, body.value)),
+        body: file.body.map(|body| answer(reader, known, body.pos, body.value)),
     })
 }
 
 fn returns(reader: &mut Reader, known: &sql::Known, file: Option<At<ReturnsFile>>) -> Returns {
     let Some(At { value: file, pos }) = file else {
-        return Returns {
-            status: 200,
-            headers: BTreeMap::new(),
-            answer: Answer::Nothing,
-        };
+        return Returns { status: 200, headers: BTreeMap::new(), answer: Answer::Nothing };
     };
     let status = file.status.map_or(200, |At { value, pos }| {
         if !(200..=399).contains(&value) {
             reader
-                .error(
-                    pos,
-                    "returns.status",
-                    format!("{value} is no status of an answer"),
-                )
+                .error(pos, "returns.status", format!("{value} is no status of an answer"))
                 .help("200 to 399; the world says no with `refuse`".to_owned());
         }
         value
     });
-    let body = AnswerFile {
-        row: file.row,
-        rows: file.rows,
-        value: file.value,
-    };
+    let body = AnswerFile { row: file.row, rows: file.rows, value: file.value };
     let headers = reader.headers(file.headers);
     let nothing = body.row.is_none() && body.rows.is_none() && body.value.is_none();
     Returns {
         status,
         headers,
-        answer: if nothing {
-            Answer::Nothing
-        } else {
-            answer(reader, known, pos, body)
-        },
+        answer: if nothing { Answer::Nothing } else { answer(reader, known, pos, body) },
     }
 }
 
 fn answer(reader: &mut Reader, known: &sql::Known, pos: Pos, file: AnswerFile) -> Answer {
-    let statement =
-        |reader: &mut Reader, text: &At<String>| -> Sql { sql::sql(reader, known, text) };
+    let statement = |reader: &mut Reader, text: &At<String>| -> Sql { sql::sql(reader, known, text) };
     match (&file.row, &file.rows, &file.value) {
         (Some(text), None, None) => Answer::Row(statement(reader, text)),
         (None, Some(text), None) => Answer::Rows(statement(reader, text)),
@@ -357,28 +268,16 @@ fn answer(reader: &mut Reader, known: &sql::Known, pos: Pos, file: AnswerFile) -
             Answer::Value(value.value.value())
         }
         _ => {
-            reader.error(
-                pos,
-                "returns.body",
-                "a body is one of `row`, `rows` and `value`",
-            );
+            reader.error(pos, "returns.body", "a body is one of `row`, `rows` and `value`");
             Answer::Nothing
         }
     }
 }
 
 fn upstream(reader: &mut Reader, At { value: file, pos }: At<UpstreamFile>) -> Option<Upstream> {
-    let kinds = [
-        file.http.is_some(),
-        file.mcp_http.is_some(),
-        file.mcp_stdio.is_some(),
-    ];
+    let kinds = [file.http.is_some(), file.mcp_http.is_some(), file.mcp_stdio.is_some()];
     if kinds.iter().filter(|there| **there).count() != 1 {
-        reader.error(
-            pos,
-            "upstream.kind",
-            "an upstream is one of `http`, `mcp_http` and `mcp_stdio`",
-        );
+        reader.error(pos, "upstream.kind", "an upstream is one of `http`, `mcp_http` and `mcp_stdio`");
         return None;
     }
     let mut base = |url: Option<At<String>>| {
@@ -395,20 +294,12 @@ fn upstream(reader: &mut Reader, At { value: file, pos }: At<UpstreamFile>) -> O
         _ => return None,
     };
     if let (Some(start), UpstreamKind::McpStdio(_)) = (&file.start, &kind) {
-        reader.error(
-            start.pos,
-            "upstream.start",
-            "`mcp_stdio` starts its own command; leave `start` out",
-        );
+        reader.error(start.pos, "upstream.start", "`mcp_stdio` starts its own command; leave `start` out");
     }
     let reset = file.reset.map(|reset| {
         if !reset.post.value.starts_with('/') {
             reader
-                .error(
-                    reset.post.pos,
-                    "upstream.reset",
-                    format!("`{}` is no path", reset.post.value),
-                )
+                .error(reset.post.pos, "upstream.reset", format!("`{}` is no path", reset.post.value))
                 .help("write it as /reset".to_owned());
         }
         reset.post.value

@@ -63,12 +63,7 @@ pub(in crate::spans) struct Taken {
 
 impl Lane {
     pub(in crate::spans) fn new(token: Token, limits: SpanLimits) -> Self {
-        Self {
-            token,
-            limits,
-            kept: Mutex::default(),
-            activity: watch::Sender::new(Activity::default()),
-        }
+        Self { token, limits, kept: Mutex::default(), activity: watch::Sender::new(Activity::default()) }
     }
 
     /// A lane that keeps nothing and writes every body on.
@@ -90,11 +85,7 @@ impl Lane {
     }
 
     /// Keeps what may be kept, or writes it on. `protobuf`: the body that `batch` was read from, if it was such a one.
-    pub(in crate::spans) fn keep(
-        &self,
-        batch: Batch,
-        protobuf: Option<&[u8]>,
-    ) -> Result<Taken, NotTaken> {
+    pub(in crate::spans) fn keep(&self, batch: Batch, protobuf: Option<&[u8]>) -> Result<Taken, NotTaken> {
         let mut kept = self.kept();
         if kept.closed {
             return Err(NotTaken::Closed);
@@ -106,10 +97,7 @@ impl Lane {
             };
             written.map_err(|_| NotTaken::Unwritten)?;
         }
-        let mut taken = Taken {
-            rejected: batch.rejected.total(),
-            message: String::new(),
-        };
+        let mut taken = Taken { rejected: batch.rejected.total(), message: String::new() };
         for (reason, count) in batch.rejected.iter() {
             kept.reject(reason.to_string(), count);
             if taken.message.is_empty() {
@@ -126,9 +114,7 @@ impl Lane {
                 continue;
             }
             let weight = weight(&span);
-            if kept.seen.len() as u64 >= self.limits.spans
-                || kept.weight + weight > self.limits.span_bytes
-            {
+            if kept.seen.len() as u64 >= self.limits.spans || kept.weight + weight > self.limits.span_bytes {
                 kept.dropped += 1;
                 taken.rejected += 1;
                 "the trial's span limit is reached".clone_into(&mut taken.message);
@@ -150,11 +136,7 @@ impl Lane {
 impl Kept {
     fn reject(&mut self, reason: String, count: u64) {
         let known = self.rejected.contains_key(&reason);
-        let reason = if known || self.rejected.len() < REASONS {
-            reason
-        } else {
-            "other reasons".to_owned()
-        };
+        let reason = if known || self.rejected.len() < REASONS { reason } else { "other reasons".to_owned() };
         *self.rejected.entry(reason).or_default() += count;
     }
 }

@@ -22,10 +22,7 @@ impl<'s, 'd> Events<'s, 'd> {
 
 impl<'de> List<'de> for Events<'_, '_> {
     fn element<A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
-        let mut object = EventObject {
-            allowance: self.allowance,
-            event: SpanEvent::default(),
-        };
+        let mut object = EventObject { allowance: self.allowance, event: SpanEvent::default() };
         let Some(got) = list.next_element_seed(ObjectSeed(&mut object))? else {
             return Ok(false);
         };
@@ -55,8 +52,7 @@ impl<'de> Object<'de> for EventObject<'_, '_> {
             }
             "attributes" => {
                 let into = &mut self.event.attributes.0;
-                let got =
-                    map.next_value_seed(ListSeed(&mut PairList::new(self.allowance, into)))?;
+                let got = map.next_value_seed(ListSeed(&mut PairList::new(self.allowance, into)))?;
                 self.allowance.cut |= got == Got::WrongType;
             }
             _ => skip(map)?,
@@ -75,12 +71,8 @@ pub(super) struct Links<'s, 'd> {
 
 impl<'de> List<'de> for Links<'_, '_> {
     fn element<A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
-        let mut object = LinkObject {
-            allowance: self.allowance,
-            ids: self.ids,
-            link: Link::default(),
-            fault: self.fault,
-        };
+        let mut object =
+            LinkObject { allowance: self.allowance, ids: self.ids, link: Link::default(), fault: self.fault };
         let Some(got) = list.next_element_seed(ObjectSeed(&mut object))? else {
             return Ok(false);
         };
@@ -114,8 +106,7 @@ impl<'de> Object<'de> for LinkObject<'_, '_> {
             },
             "attributes" => {
                 let into = &mut self.link.attributes.0;
-                let got =
-                    map.next_value_seed(ListSeed(&mut PairList::new(self.allowance, into)))?;
+                let got = map.next_value_seed(ListSeed(&mut PairList::new(self.allowance, into)))?;
                 self.allowance.cut |= got == Got::WrongType;
             }
             _ => skip(map)?,

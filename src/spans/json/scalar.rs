@@ -41,9 +41,7 @@ impl Scalar<'_> {
             Self::Absent => Some(0),
             Self::Unsigned(number) => i64::try_from(*number).ok(),
             Self::Negative(number) => Some(*number),
-            Self::Double(number) if number.fract() == 0.0 && number.abs() < TWO_63 => {
-                Some(*number as i64)
-            }
+            Self::Double(number) if number.fract() == 0.0 && number.abs() < TWO_63 => Some(*number as i64),
             Self::Text(text) => text.parse().ok(),
             _ => None,
         }

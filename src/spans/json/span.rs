@@ -22,11 +22,7 @@ pub(super) struct SpanObject<'d> {
 }
 
 impl<'d> SpanObject<'d> {
-    pub(super) fn new(
-        decoder: &'d mut Decoder,
-        scope: Arc<Scope>,
-        resource: Arc<Attributes>,
-    ) -> Self {
+    pub(super) fn new(decoder: &'d mut Decoder, scope: Arc<Scope>, resource: Arc<Attributes>) -> Self {
         Self {
             allowance: Allowance::new(&mut decoder.texts, decoder.attribute),
             ids: decoder.ids,
@@ -89,8 +85,7 @@ impl<'de> Object<'de> for SpanObject<'_> {
             }
             "attributes" => {
                 let into = &mut self.span.attributes.0;
-                let got =
-                    map.next_value_seed(ListSeed(&mut PairList::new(&mut self.allowance, into)))?;
+                let got = map.next_value_seed(ListSeed(&mut PairList::new(&mut self.allowance, into)))?;
                 self.allowance.cut |= got == Got::WrongType;
             }
             "events" => {
@@ -109,10 +104,7 @@ impl<'de> Object<'de> for SpanObject<'_> {
                 self.allowance.cut |= got == Got::WrongType;
             }
             "status" => {
-                let mut status = StatusObject {
-                    allowance: &mut self.allowance,
-                    span: &mut self.span,
-                };
+                let mut status = StatusObject { allowance: &mut self.allowance, span: &mut self.span };
                 let got = map.next_value_seed(ObjectSeed(&mut status))?;
                 self.allowance.cut |= got == Got::WrongType;
             }
@@ -178,14 +170,7 @@ fn digit(digit: u8) -> Option<u8> {
 
 /// OTLP `SpanKind`: its number, or its name with or without the prefix.
 fn kind(value: &Scalar<'_>) -> Option<i32> {
-    const NAMES: [&str; 6] = [
-        "UNSPECIFIED",
-        "INTERNAL",
-        "SERVER",
-        "CLIENT",
-        "PRODUCER",
-        "CONSUMER",
-    ];
+    const NAMES: [&str; 6] = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
     if let Scalar::Text(name) = value {
         let name = name.strip_prefix("SPAN_KIND_").unwrap_or(name);
         if let Some(number) = NAMES.iter().position(|known| *known == name) {

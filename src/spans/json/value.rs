@@ -20,15 +20,8 @@ pub(super) struct PairList<'s, 'd> {
 
 impl<'s, 'd> PairList<'s, 'd> {
     /// Attributes: each pair has a bound of its own.
-    pub(super) fn new(
-        allowance: &'s mut Allowance<'d>,
-        into: &'s mut Vec<(Arc<str>, AttrValue)>,
-    ) -> Self {
-        Self {
-            allowance,
-            into,
-            depth: 0,
-        }
+    pub(super) fn new(allowance: &'s mut Allowance<'d>, into: &'s mut Vec<(Arc<str>, AttrValue)>) -> Self {
+        Self { allowance, into, depth: 0 }
     }
 }
 
@@ -69,10 +62,8 @@ impl<'de> Object<'de> for PairObject<'_, '_> {
                 if self.depth == 0 {
                     self.allowance.next();
                 }
-                self.pair.1 = map.next_value_seed(ValueSeed {
-                    allowance: self.allowance,
-                    depth: self.depth,
-                })?;
+                self.pair.1 =
+                    map.next_value_seed(ValueSeed { allowance: self.allowance, depth: self.depth })?;
             }
             _ => skip(map)?,
         }
@@ -90,11 +81,8 @@ impl<'de> DeserializeSeed<'de> for ValueSeed<'_, '_> {
     type Value = AttrValue;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<AttrValue, D::Error> {
-        let mut object = ValueObject {
-            allowance: self.allowance,
-            depth: self.depth,
-            value: AttrValue::Empty,
-        };
+        let mut object =
+            ValueObject { allowance: self.allowance, depth: self.depth, value: AttrValue::Empty };
         let got = from.deserialize_any(ObjectSeed(&mut object))?;
         let value = object.value;
         self.allowance.cut |= got == Got::WrongType;
@@ -171,11 +159,7 @@ struct Nested<'s, 'd, T> {
 
 impl<'s, 'd, T> Nested<'s, 'd, T> {
     fn new(allowance: &'s mut Allowance<'d>, depth: usize, found: Vec<T>) -> Self {
-        Self {
-            allowance,
-            depth: depth + 1,
-            found,
-        }
+        Self { allowance, depth: depth + 1, found }
     }
 }
 
@@ -190,10 +174,7 @@ impl<'de> Object<'de> for Nested<'_, '_, AttrValue> {
 
 impl<'de> List<'de> for Nested<'_, '_, AttrValue> {
     fn element<A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
-        let seed = ValueSeed {
-            allowance: self.allowance,
-            depth: self.depth,
-        };
+        let seed = ValueSeed { allowance: self.allowance, depth: self.depth };
         let Some(value) = list.next_element_seed(seed)? else {
             return Ok(false);
         };
@@ -207,11 +188,7 @@ impl<'de> List<'de> for Nested<'_, '_, AttrValue> {
 impl<'de> Object<'de> for Nested<'_, '_, (Arc<str>, AttrValue)> {
     fn member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         if key == "values" {
-            let mut pairs = PairList {
-                allowance: self.allowance,
-                into: &mut self.found,
-                depth: self.depth,
-            };
+            let mut pairs = PairList { allowance: self.allowance, into: &mut self.found, depth: self.depth };
             return map.next_value_seed(ListSeed(&mut pairs)).map(drop);
         }
         skip(map)

@@ -11,9 +11,7 @@ pub fn to_protobuf(spans: &[Span]) -> Vec<u8> {
     let mut body = Vec::new();
     for of_resource in spans.chunk_by(|a, b| Arc::ptr_eq(&a.resource, &b.resource)) {
         message(0x0a, &mut body, |into| {
-            message(0x0a, into, |into| {
-                attributes(0x0a, &of_resource[0].resource, into)
-            });
+            message(0x0a, into, |into| attributes(0x0a, &of_resource[0].resource, into));
             for of_scope in of_resource.chunk_by(|a, b| Arc::ptr_eq(&a.scope, &b.scope)) {
                 message(0x12, into, |into| scope_spans(of_scope, into));
             }

@@ -36,10 +36,7 @@ pub(super) struct InFlight {
 
 impl InFlight {
     pub(super) fn new(most: u64) -> Self {
-        Self {
-            held: AtomicU64::new(0),
-            most,
-        }
+        Self { held: AtomicU64::new(0), most }
     }
 }
 
@@ -51,10 +48,7 @@ pub(super) struct Share {
 
 impl Share {
     pub(super) fn new(of: &Arc<InFlight>) -> Self {
-        Self {
-            of: Arc::clone(of),
-            bytes: 0,
-        }
+        Self { of: Arc::clone(of), bytes: 0 }
     }
 
     fn grow(&mut self, bytes: u64) -> Result<(), BodyError> {
@@ -77,11 +71,7 @@ impl Drop for Share {
 ///
 /// A body that is refused is still read to its end, within [`DRAIN`], and thrown away: an exporter whose connection
 /// breaks while it writes never sees why, and sends it all again.
-pub(super) async fn collect(
-    mut body: Incoming,
-    limit: u64,
-    share: &mut Share,
-) -> Result<Vec<u8>, BodyError> {
+pub(super) async fn collect(mut body: Incoming, limit: u64, share: &mut Share) -> Result<Vec<u8>, BodyError> {
     // Announced is not sent: room is taken as the bytes come, and reserved for a little of them.
     let announced = body.size_hint().lower().min(limit);
     let mut bytes = Vec::with_capacity(announced.min(1 << 20) as usize);
@@ -107,9 +97,7 @@ pub(super) async fn collect(
         }
         refused.map_or(Ok(()), Err)
     };
-    tokio::time::timeout(BODY_TIME, reading)
-        .await
-        .map_err(|_| BodyError::Lost)??;
+    tokio::time::timeout(BODY_TIME, reading).await.map_err(|_| BodyError::Lost)??;
     Ok(bytes)
 }
 

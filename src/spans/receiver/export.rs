@@ -43,10 +43,7 @@ fn route(path: &str) -> Option<(Option<&str>, Signal)> {
 }
 
 fn encoding(headers: &HeaderMap) -> Result<Encoding, Refusal> {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or("");
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let kind = kind.split(';').next().unwrap_or("").trim();
     match kind {
         "application/x-protobuf" | "application/protobuf" => Ok(Encoding::Protobuf),
@@ -59,11 +56,7 @@ fn encoding(headers: &HeaderMap) -> Result<Encoding, Refusal> {
 }
 
 /// Answers one request; keeps its spans where a lane is open for them.
-pub(super) async fn answer(
-    shared: &Arc<Shared>,
-    request: Request<Incoming>,
-    stopping: bool,
-) -> Answer {
+pub(super) async fn answer(shared: &Arc<Shared>, request: Request<Incoming>, stopping: bool) -> Answer {
     let encoding = encoding(request.headers());
     let answered_in = encoding.as_ref().copied().unwrap_or(Encoding::Json);
     let outcome = match encoding {
@@ -90,30 +83,18 @@ async fn take(
     if stopping {
         return Err(Refusal::Busy);
     }
-    let in_header = head
-        .headers
-        .get(CHANNEL_HEADER)
-        .and_then(|value| value.to_str().ok());
+    let in_header = head.headers.get(CHANNEL_HEADER).and_then(|value| value.to_str().ok());
     let lane = shared.lane(in_path.or(in_header));
     // From here on the lane is not quiet, however long the body takes.
     let export = match (signal, lane) {
         (Signal::Traces, lane) => lane.map(Lane::begin),
         (Signal::Other, _) => None,
     };
-    let limit = export
-        .as_ref()
-        .map_or(FOREIGN_BODY, |export| export.lane().limits.body);
+    let limit = export.as_ref().map_or(FOREIGN_BODY, |export| export.lane().limits.body);
     let mut share = Share::new(&shared.in_flight);
     let outcome = match collect(body, limit, &mut share).await {
         Ok(_) if signal == Signal::Other => Ok(Taken::default()),
-        Ok(sent) => spans(
-            shared,
-            export.as_ref(),
-            &head.headers,
-            encoding,
-            sent,
-            share,
-        ),
+        Ok(sent) => spans(shared, export.as_ref(), &head.headers, encoding, sent, share),
         Err(why) => Err(why.into()),
     };
     if let (Err(refusal), Some(export)) = (&outcome, &export) {
@@ -134,9 +115,7 @@ fn spans(
     let limits = export.map(|export| export.lane().limits);
     let limit = limits.map_or(FOREIGN_BODY, |limits| limits.body);
     let plain = unpacked(headers, encoding, &sent, limit, &mut share)?;
-    let attribute = limits.map_or(0, |limits| {
-        usize::try_from(limits.attribute).unwrap_or(usize::MAX)
-    });
+    let attribute = limits.map_or(0, |limits| usize::try_from(limits.attribute).unwrap_or(usize::MAX));
     let mut decoder = Decoder::new(attribute, Ids::Hex);
     let decoded = match encoding {
         Encoding::Json => decoder.json(&plain),
@@ -145,9 +124,7 @@ fn spans(
     let batch: Batch = decoded.map_err(|why| Refusal::Bad(why.to_string()))?;
     let count = batch.spans.len() as u64 + batch.rejected.total();
     let protobuf = (encoding != Encoding::Json).then_some(&*plain);
-    let kept = export.map_or(Err(NotTaken::Closed), |export| {
-        export.lane().keep(batch, protobuf)
-    });
+    let kept = export.map_or(Err(NotTaken::Closed), |export| export.lane().keep(batch, protobuf));
     kept.map_err(|why| match why {
         NotTaken::Unwritten => Refusal::Busy,
         NotTaken::Closed => {
@@ -179,9 +156,7 @@ fn unpacked<'s>(
     match (packed, codec) {
         (false, _) => Ok(message.into()),
         (true, b"gzip") => Ok(gunzip(message, limit, share)?.into()),
-        (true, _) => Err(Refusal::Unsupported(
-            "compressed by something else than gzip",
-        )),
+        (true, _) => Err(Refusal::Unsupported("compressed by something else than gzip")),
     }
 }
 

@@ -7,12 +7,7 @@ use super::*;
 
 fn text() -> impl Strategy<Value = Arc<str>> {
     // Control characters, quotes and characters of every length, beside what names usually hold.
-    prop_oneof![
-        "[a-z._]{0,20}",
-        any::<String>(),
-        "[\u{0}-\u{20}\"\\\\é漢🦀]{0,8}",
-    ]
-    .prop_map(Arc::from)
+    prop_oneof!["[a-z._]{0,20}", any::<String>(), "[\u{0}-\u{20}\"\\\\é漢🦀]{0,8}",].prop_map(Arc::from)
 }
 
 fn value() -> impl Strategy<Value = AttrValue> {
@@ -22,9 +17,7 @@ fn value() -> impl Strategy<Value = AttrValue> {
         any::<bool>().prop_map(AttrValue::Bool),
         any::<i64>().prop_map(AttrValue::Int),
         // NaN is unequal to itself; it has a test of its own.
-        any::<f64>()
-            .prop_filter("equal to itself", |number| !number.is_nan())
-            .prop_map(AttrValue::Double),
+        any::<f64>().prop_filter("equal to itself", |number| !number.is_nan()).prop_map(AttrValue::Double),
         vec(any::<u8>(), 0..20).prop_map(|bytes| AttrValue::Bytes(bytes.into())),
     ];
     scalar.prop_recursive(3, 16, 4, |inner| {
@@ -40,23 +33,15 @@ fn attributes() -> impl Strategy<Value = Attributes> {
 }
 
 fn trace_id() -> impl Strategy<Value = TraceId> {
-    any::<[u8; 16]>()
-        .prop_filter("not zero", |id| *id != [0; 16])
-        .prop_map(TraceId)
+    any::<[u8; 16]>().prop_filter("not zero", |id| *id != [0; 16]).prop_map(TraceId)
 }
 
 fn span_id() -> impl Strategy<Value = SpanId> {
-    any::<[u8; 8]>()
-        .prop_filter("not zero", |id| *id != [0; 8])
-        .prop_map(SpanId)
+    any::<[u8; 8]>().prop_filter("not zero", |id| *id != [0; 8]).prop_map(SpanId)
 }
 
 fn event() -> impl Strategy<Value = SpanEvent> {
-    (text(), any::<u64>(), attributes()).prop_map(|(name, at, attributes)| SpanEvent {
-        name,
-        at,
-        attributes,
-    })
+    (text(), any::<u64>(), attributes()).prop_map(|(name, at, attributes)| SpanEvent { name, at, attributes })
 }
 
 fn link() -> impl Strategy<Value = Link> {
@@ -68,11 +53,7 @@ fn link() -> impl Strategy<Value = Link> {
 }
 
 fn scope() -> impl Strategy<Value = Scope> {
-    (text(), text(), attributes()).prop_map(|(name, version, attributes)| Scope {
-        name,
-        version,
-        attributes,
-    })
+    (text(), text(), attributes()).prop_map(|(name, version, attributes)| Scope { name, version, attributes })
 }
 
 pub(super) fn span() -> impl Strategy<Value = Span> {

@@ -26,14 +26,7 @@ fn both(span: &Span, attribute: usize) -> [Span; 2] {
 #[test]
 fn a_long_text_is_cut_between_characters_and_its_span_marked() {
     let long = with_attribute(AttrValue::Str("aé漢🦀".repeat(10).into()));
-    for (bound, kept) in [
-        (1, "a"),
-        (2, "a"),
-        (3, "aé"),
-        (5, "aé"),
-        (6, "aé漢"),
-        (10, "aé漢🦀"),
-    ] {
+    for (bound, kept) in [(1, "a"), (2, "a"), (3, "aé"), (5, "aé"), (6, "aé漢"), (10, "aé漢🦀")] {
         for read in both(&long, bound) {
             assert_eq!(read.attributes.text("k"), Some(kept), "{bound}");
             assert!(read.cut);
@@ -79,9 +72,7 @@ fn nesting_ends_at_its_bound() {
         "]}}".repeat(10_000),
     );
     let json = decoder().json(body.as_bytes()).expect("stepped over");
-    let protobuf = decoder()
-        .protobuf(&request(&[with_attribute(deep)]).encode_to_vec())
-        .expect("a body");
+    let protobuf = decoder().protobuf(&request(&[with_attribute(deep)]).encode_to_vec()).expect("a body");
     for batch in [json, protobuf] {
         assert!(batch.spans[0].cut);
         let mut value = batch.spans[0].attributes.get("k");
@@ -107,10 +98,7 @@ fn a_span_of_empty_attributes_stays_small() {
 #[test]
 fn text_that_is_no_utf8_is_replaced_and_marked() {
     let mut body = request(&[with_attribute(AttrValue::Str("XYZW".into()))]).encode_to_vec();
-    let at = body
-        .windows(4)
-        .position(|w| w == b"XYZW")
-        .expect("the value");
+    let at = body.windows(4).position(|w| w == b"XYZW").expect("the value");
     body[at] = 0xff;
     let read = decoder().protobuf(&body).expect("a body").spans.remove(0);
     assert_eq!(read.attributes.text("k"), Some("\u{fffd}YZW"));
@@ -163,10 +151,6 @@ fn framed(tag: u8, bytes: &[u8]) -> Vec<u8> {
 
 /// Scopes and resources are cut without a mark: no span's own words are missing.
 fn bound_hit_beside(read: &Span, sent: &Span) -> bool {
-    let own = Span {
-        scope: Arc::clone(&read.scope),
-        resource: Arc::clone(&read.resource),
-        ..sent.clone()
-    };
+    let own = Span { scope: Arc::clone(&read.scope), resource: Arc::clone(&read.resource), ..sent.clone() };
     *read == own
 }

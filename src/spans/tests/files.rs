@@ -13,9 +13,7 @@ use crate::spans::file::{FileError, SpanReader};
 
 fn all(bytes: &[u8]) -> Vec<Span> {
     let reader = SpanReader::new(bytes, NO_BOUND).expect("memory can be read");
-    reader
-        .flat_map(|batch| batch.expect("a record").spans)
-        .collect()
+    reader.flat_map(|batch| batch.expect("a record").spans).collect()
 }
 
 fn delimited(bodies: &[Vec<u8>]) -> Vec<u8> {
@@ -31,14 +29,10 @@ fn delimited(bodies: &[Vec<u8>]) -> Vec<u8> {
 fn without_doubles(mut spans: Vec<Span>) -> Vec<Span> {
     for span in &mut spans {
         let whole = |attributes: &mut Attributes| {
-            attributes
-                .0
-                .retain(|(_, v)| matches!(v, AttrValue::Str(_) | AttrValue::Int(_)));
+            attributes.0.retain(|(_, v)| matches!(v, AttrValue::Str(_) | AttrValue::Int(_)));
         };
         whole(&mut span.attributes);
-        span.events
-            .iter_mut()
-            .for_each(|e| whole(&mut e.attributes));
+        span.events.iter_mut().for_each(|e| whole(&mut e.attributes));
         span.links.iter_mut().for_each(|l| whole(&mut l.attributes));
         whole(&mut Arc::make_mut(&mut span.scope).attributes);
         whole(Arc::make_mut(&mut span.resource));
@@ -79,10 +73,7 @@ fn a_body_of_any_length_is_told_from_a_line() {
         span.span_id = SpanId([2; 8]);
         span.name = "n".repeat(padding).into();
         let body = request(std::slice::from_ref(&span)).encode_to_vec();
-        assert_eq!(
-            all(&delimited(&[body.clone(), body.clone()])),
-            [span.clone(), span.clone()]
-        );
+        assert_eq!(all(&delimited(&[body.clone(), body.clone()])), [span.clone(), span.clone()]);
         assert_eq!(all(&body), [span]);
     }
 }
@@ -91,27 +82,16 @@ fn a_body_of_any_length_is_told_from_a_line() {
 fn a_broken_line_costs_itself_alone() {
     let adk = include_str!("../../../tests/spans/adk.jsonl");
     let line = adk.lines().next().expect("a line");
-    for broken in [
-        "{\"resourceSpans\":[",
-        "nonsense",
-        "{\"resource_spans\":[]}",
-    ] {
-        for file in [
-            format!("{line}\n{broken}\n{line}\n"),
-            format!("{broken}\n{line}\n{line}\n"),
-        ] {
+    for broken in ["{\"resourceSpans\":[", "nonsense", "{\"resource_spans\":[]}"] {
+        for file in [format!("{line}\n{broken}\n{line}\n"), format!("{broken}\n{line}\n{line}\n")] {
             if broken == "nonsense" && file.starts_with(broken) {
                 // Without a brace at its start it is no JSON file.
                 continue;
             }
-            let records: Vec<_> = SpanReader::new(file.as_bytes(), NO_BOUND)
-                .expect("memory")
-                .collect();
+            let records: Vec<_> = SpanReader::new(file.as_bytes(), NO_BOUND).expect("memory").collect();
             let good = records.iter().filter(|record| record.is_ok()).count();
-            let refused = records
-                .iter()
-                .filter(|record| matches!(record, Err(FileError::Record { .. })))
-                .count();
+            let refused =
+                records.iter().filter(|record| matches!(record, Err(FileError::Record { .. }))).count();
             assert_eq!((good, refused), (2, 1), "{file:.60}");
         }
     }
@@ -120,15 +100,9 @@ fn a_broken_line_costs_itself_alone() {
 #[test]
 fn a_file_cut_short_says_so() {
     let body = include_bytes!("../../../tests/spans/adk.pb").to_vec();
-    for file in [
-        body[..body.len() - 1].to_vec(),
-        delimited(&[body.clone(), body])[..20_000].to_vec(),
-    ] {
+    for file in [body[..body.len() - 1].to_vec(), delimited(&[body.clone(), body])[..20_000].to_vec()] {
         let last = SpanReader::new(&file[..], NO_BOUND).expect("memory").last();
-        assert!(
-            matches!(last, Some(Err(FileError::CutShort(_)))),
-            "{last:?}"
-        );
+        assert!(matches!(last, Some(Err(FileError::CutShort(_)))), "{last:?}");
     }
     assert!(all(b"").is_empty());
 }
@@ -150,14 +124,8 @@ fn a_tempo_export_reads_as_the_spans_it_holds() {
         let spans = all(file.as_bytes());
         assert_eq!(spans.len(), 1);
         let span = &spans[0];
-        assert_eq!(
-            span.trace_id.to_string(),
-            "5b8efff798038103d269b633813fc60c"
-        );
-        assert_eq!(
-            span.parent.map(|id| id.to_string()).as_deref(),
-            Some("eee19b7ec3c1b173")
-        );
+        assert_eq!(span.trace_id.to_string(), "5b8efff798038103d269b633813fc60c");
+        assert_eq!(span.parent.map(|id| id.to_string()).as_deref(), Some("eee19b7ec3c1b173"));
         assert_eq!((span.kind, span.status), (1, Status::Ok));
         assert_eq!((&*span.scope.name, &*span.scope.version), ("lib", "2"));
         assert_eq!(span.resource.text("service.name"), Some("desk"));
@@ -187,29 +155,14 @@ fn a_jaeger_export_reads_as_the_spans_it_holds() {
     for file in [jaeger.to_owned(), jaeger.replace('\n', "")] {
         let mut reader = SpanReader::new(file.as_bytes(), NO_BOUND).expect("memory");
         let batch = reader.next().expect("a record").expect("an export");
-        assert_eq!(
-            batch.rejected.iter().collect::<Vec<_>>(),
-            [(Reject::NoSpanId, 1)]
-        );
+        assert_eq!(batch.rejected.iter().collect::<Vec<_>>(), [(Reject::NoSpanId, 1)]);
         let span = &batch.spans[0];
-        assert_eq!(
-            span.trace_id.to_string(),
-            "008efff798038103d269b633813fc60c"
-        );
+        assert_eq!(span.trace_id.to_string(), "008efff798038103d269b633813fc60c");
         assert_eq!(span.span_id.to_string(), "00e19b7ec3c1b174");
-        assert_eq!(
-            span.parent.map(|id| id.to_string()).as_deref(),
-            Some("eee19b7ec3c1b173")
-        );
+        assert_eq!(span.parent.map(|id| id.to_string()).as_deref(), Some("eee19b7ec3c1b173"));
         assert_eq!(span.links.len(), 1);
-        assert_eq!(
-            (span.start, span.end),
-            (1_544_712_660_000_000_000, 1_544_712_660_001_500_000)
-        );
-        assert_eq!(
-            (span.kind, span.status, &*span.status_message),
-            (3, Status::Error, "late")
-        );
+        assert_eq!((span.start, span.end), (1_544_712_660_000_000_000, 1_544_712_660_001_500_000));
+        assert_eq!((span.kind, span.status, &*span.status_message), (3, Status::Error, "late"));
         assert_eq!(&*span.scope.name, "lib");
         assert_eq!(span.resource.text("service.name"), Some("desk"));
         assert_eq!(span.attributes.text("gen_ai.tool.name"), Some("get_order"));
@@ -217,10 +170,7 @@ fn a_jaeger_export_reads_as_the_spans_it_holds() {
         assert_eq!(span.attributes.get("d"), Some(&AttrValue::Double(2.0)));
         assert_eq!(span.attributes.0.len(), 3);
         assert_eq!(&*span.events[0].name, "exception");
-        assert_eq!(
-            span.events[0].attributes.text("exception.message"),
-            Some("late")
-        );
+        assert_eq!(span.events[0].attributes.text("exception.message"), Some("late"));
         assert!(reader.next().is_none());
     }
 }

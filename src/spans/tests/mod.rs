@@ -29,10 +29,7 @@ fn decoder() -> Decoder {
 /// The spans as one request, each with a resource and a scope of its own.
 fn request(spans: &[Span]) -> ExportTraceServiceRequest {
     let resource_spans = |span: &Span| otlp::ResourceSpans {
-        resource: Some(Resource {
-            attributes: key_values(&span.resource.0),
-            ..Resource::default()
-        }),
+        resource: Some(Resource { attributes: key_values(&span.resource.0), ..Resource::default() }),
         scope_spans: vec![otlp::ScopeSpans {
             scope: Some(InstrumentationScope {
                 name: span.scope.name.to_string(),
@@ -45,9 +42,7 @@ fn request(spans: &[Span]) -> ExportTraceServiceRequest {
         }],
         schema_url: String::new(),
     };
-    ExportTraceServiceRequest {
-        resource_spans: spans.iter().map(resource_spans).collect(),
-    }
+    ExportTraceServiceRequest { resource_spans: spans.iter().map(resource_spans).collect() }
 }
 
 fn message(span: &Span) -> otlp::Span {
@@ -64,10 +59,7 @@ fn message(span: &Span) -> otlp::Span {
         attributes: key_values(&span.attributes.0),
         events: span.events.iter().map(event).collect(),
         links: span.links.iter().map(link).collect(),
-        status: Some(otlp::Status {
-            message: span.status_message.to_string(),
-            code: span.status as i32,
-        }),
+        status: Some(otlp::Status { message: span.status_message.to_string(), code: span.status as i32 }),
         ..otlp::Span::default()
     }
 }
@@ -107,12 +99,10 @@ fn any_value(value: &AttrValue) -> AnyValue {
         AttrValue::Int(number) => Some(Value::IntValue(*number)),
         AttrValue::Double(number) => Some(Value::DoubleValue(*number)),
         AttrValue::Bytes(bytes) => Some(Value::BytesValue(bytes.to_vec())),
-        AttrValue::List(values) => Some(Value::ArrayValue(ArrayValue {
-            values: values.iter().map(any_value).collect(),
-        })),
-        AttrValue::Map(pairs) => Some(Value::KvlistValue(KeyValueList {
-            values: key_values(pairs),
-        })),
+        AttrValue::List(values) => {
+            Some(Value::ArrayValue(ArrayValue { values: values.iter().map(any_value).collect() }))
+        }
+        AttrValue::Map(pairs) => Some(Value::KvlistValue(KeyValueList { values: key_values(pairs) })),
     };
     AnyValue { value }
 }

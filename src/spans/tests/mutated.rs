@@ -64,10 +64,7 @@ fn body(
     real: &'static [&'static [u8]],
 ) -> BoxedStrategy<Vec<u8>> {
     let made = spans().prop_map(move |spans| encode(&request(&spans)));
-    let one = prop_oneof![
-        made,
-        proptest::sample::select(real).prop_map(<[u8]>::to_vec)
-    ];
+    let one = prop_oneof![made, proptest::sample::select(real).prop_map(<[u8]>::to_vec)];
     let spliced = (one.clone(), spans(), any::<Index>()).prop_map(move |(mut into, spans, at)| {
         let at = at.index(into.len() + 1);
         into.splice(at..at, encode(&request(&spans)));

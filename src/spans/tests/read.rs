@@ -12,10 +12,7 @@ const ADK_JSON: &[u8] = include_bytes!("../../../tests/spans/adk.jsonl");
 #[test]
 fn one_export_reads_alike_in_both_encodings() {
     let protobuf = decoder().protobuf(ADK_PROTOBUF).expect("a real body");
-    let first = ADK_JSON
-        .split(|byte| *byte == b'\n')
-        .next()
-        .expect("a line");
+    let first = ADK_JSON.split(|byte| *byte == b'\n').next().expect("a line");
     let json = decoder().json(first).expect("a real line");
     assert_eq!(protobuf, json);
     assert_eq!(protobuf.rejected.total(), 0);
@@ -77,15 +74,9 @@ proptest! {
 
 #[test]
 fn not_a_number_reads_as_text_and_is_written_so() {
-    let mut span = decoder()
-        .protobuf(ADK_PROTOBUF)
-        .expect("a real body")
-        .spans
-        .remove(0);
+    let mut span = decoder().protobuf(ADK_PROTOBUF).expect("a real body").spans.remove(0);
     let numbers = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
-    span.attributes.0 = numbers
-        .map(|number| (Arc::from("n"), AttrValue::Double(number)))
-        .to_vec();
+    span.attributes.0 = numbers.map(|number| (Arc::from("n"), AttrValue::Double(number))).to_vec();
     let written = to_otlp_json(&span);
     let texts = ["NaN", "Infinity", "-Infinity"];
     for (at, text) in texts.into_iter().enumerate() {
@@ -116,12 +107,8 @@ fn finite(mut spans: Vec<Span>) -> Vec<Span> {
     }
     for span in &mut spans {
         all(&mut span.attributes);
-        span.events
-            .iter_mut()
-            .for_each(|event| all(&mut event.attributes));
-        span.links
-            .iter_mut()
-            .for_each(|link| all(&mut link.attributes));
+        span.events.iter_mut().for_each(|event| all(&mut event.attributes));
+        span.links.iter_mut().for_each(|link| all(&mut link.attributes));
         all(&mut Arc::make_mut(&mut span.scope).attributes);
         all(Arc::make_mut(&mut span.resource));
     }

@@ -75,29 +75,15 @@ fn null_is_absent() {
 #[test]
 fn an_empty_or_zero_parent_is_none() {
     assert_eq!(one(with("parentSpanId", json!(""))).parent, None);
-    assert_eq!(
-        one(with("parentSpanId", json!("0000000000000000"))).parent,
-        None
-    );
+    assert_eq!(one(with("parentSpanId", json!("0000000000000000"))).parent, None);
 }
 
 #[test]
 fn enums_read_by_number_and_by_name() {
-    for kind in [
-        json!(3),
-        json!("3"),
-        json!("SPAN_KIND_CLIENT"),
-        json!("CLIENT"),
-        json!(3.0),
-    ] {
+    for kind in [json!(3), json!("3"), json!("SPAN_KIND_CLIENT"), json!("CLIENT"), json!(3.0)] {
         assert_eq!(one(with("kind", kind.clone())).kind, 3, "{kind}");
     }
-    for code in [
-        json!(2),
-        json!("2"),
-        json!("STATUS_CODE_ERROR"),
-        json!("ERROR"),
-    ] {
+    for code in [json!(2), json!("2"), json!("STATUS_CODE_ERROR"), json!("ERROR")] {
         let span = one(with("status", json!({"code": code})));
         assert_eq!(span.status, Status::Error, "{code}");
     }
@@ -113,18 +99,10 @@ fn numbers_read_from_numbers_and_from_text() {
         let span = one(with("attributes", json!([{"key": "n", "value": value}])));
         span.attributes.get("n").cloned()
     };
-    for value in [
-        json!({"intValue": "-5"}),
-        json!({"intValue": -5}),
-        json!({"intValue": -5.0}),
-    ] {
+    for value in [json!({"intValue": "-5"}), json!({"intValue": -5}), json!({"intValue": -5.0})] {
         assert_eq!(number(value), Some(AttrValue::Int(-5)));
     }
-    for value in [
-        json!({"doubleValue": 2}),
-        json!({"doubleValue": "2"}),
-        json!({"doubleValue": 2.0}),
-    ] {
+    for value in [json!({"doubleValue": 2}), json!({"doubleValue": "2"}), json!({"doubleValue": 2.0})] {
         assert_eq!(number(value), Some(AttrValue::Double(2.0)));
     }
 }
@@ -132,36 +110,20 @@ fn numbers_read_from_numbers_and_from_text() {
 #[test]
 fn what_decides_structure_rejects_its_span_alone() {
     for (key, value, expected) in [
-        (
-            "traceId",
-            json!("00000000000000000000000000000000"),
-            Reject::NoTraceId,
-        ),
+        ("traceId", json!("00000000000000000000000000000000"), Reject::NoTraceId),
         ("traceId", Value::Null, Reject::NoTraceId),
         ("spanId", json!(""), Reject::NoSpanId),
         ("spanId", json!("eee19b7ec3c1b1"), Reject::BadId),
         ("spanId", json!("eee19b7ec3c1b17g"), Reject::BadId),
         ("spanId", json!(17), Reject::BadId),
-        (
-            "traceId",
-            json!("W47/95gDgQPSabYzgT/GDA=="),
-            Reject::Base64Id,
-        ),
+        ("traceId", json!("W47/95gDgQPSabYzgT/GDA=="), Reject::Base64Id),
         ("parentSpanId", json!("7uGbfsPBsXM="), Reject::Base64Id),
         ("parentSpanId", json!([1, {"a": [2]}]), Reject::BadId),
         ("startTimeUnixNano", json!("-1"), Reject::BadTime),
         ("startTimeUnixNano", json!("today"), Reject::BadTime),
         ("endTimeUnixNano", json!({"seconds": 1}), Reject::BadTime),
-        (
-            "trace_id",
-            json!("5b8efff798038103d269b633813fc60c"),
-            Reject::SnakeCase,
-        ),
-        (
-            "links",
-            json!([{"traceId": "short", "spanId": "eee19b7ec3c1b174"}]),
-            Reject::BadId,
-        ),
+        ("trace_id", json!("5b8efff798038103d269b633813fc60c"), Reject::SnakeCase),
+        ("links", json!([{"traceId": "short", "spanId": "eee19b7ec3c1b174"}]), Reject::BadId),
     ] {
         assert_eq!(reason(with(key, value.clone())), expected, "{key}: {value}");
     }
@@ -178,18 +140,9 @@ fn what_only_describes_is_left_empty_and_marked() {
         ("kind", json!("SPAN_KIND_NEW")),
         ("attributes", json!({"gen_ai.tool.name": "get_order"})),
         ("attributes", json!([5])),
-        (
-            "attributes",
-            json!([{"key": "n", "value": {"intValue": "many"}}]),
-        ),
-        (
-            "attributes",
-            json!([{"key": "n", "value": {"boolValue": "yes"}}]),
-        ),
-        (
-            "attributes",
-            json!([{"key": "n", "value": {"bytesValue": "%"}}]),
-        ),
+        ("attributes", json!([{"key": "n", "value": {"intValue": "many"}}])),
+        ("attributes", json!([{"key": "n", "value": {"boolValue": "yes"}}])),
+        ("attributes", json!([{"key": "n", "value": {"bytesValue": "%"}}])),
         ("attributes", json!([{"key": "n", "value": "get_order"}])),
         ("events", json!([{"name": "e", "timeUnixNano": "soon"}])),
         ("status", json!({"code": []})),
@@ -205,24 +158,15 @@ fn what_only_describes_is_left_empty_and_marked() {
 #[test]
 fn snake_case_is_refused_loudly_and_never_reads_as_empty() {
     let refused = |body: Value| decoder().json(body.to_string().as_bytes());
-    assert_eq!(
-        refused(json!({"resource_spans": []})),
-        Err(Malformed::SnakeCase("resource_spans"))
-    );
+    assert_eq!(refused(json!({"resource_spans": []})), Err(Malformed::SnakeCase("resource_spans")));
     assert_eq!(
         refused(json!({"resourceSpans": [{"scope_spans": []}]})),
         Err(Malformed::SnakeCase("scope_spans"))
     );
     assert_eq!(refused(json!({"spans": []})), Err(Malformed::NoSpans));
     assert_eq!(refused(json!({})), Ok(Batch::default()));
-    assert_eq!(
-        refused(json!({"resourceSpans": null})),
-        Ok(Batch::default())
-    );
-    assert_eq!(
-        refused(json!({"resourceSpans": {}})),
-        Err(Malformed::WrongType("resourceSpans"))
-    );
+    assert_eq!(refused(json!({"resourceSpans": null})), Ok(Batch::default()));
+    assert_eq!(refused(json!({"resourceSpans": {}})), Err(Malformed::WrongType("resourceSpans")));
     assert_eq!(refused(json!([])), Err(Malformed::WrongType("the request")));
 }
 
@@ -233,9 +177,10 @@ fn scope_and_resource_may_stand_behind_their_spans() {
         "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "desk"}}]},
     }]});
     // Text, since a `Value` would sort the keys.
-    let text = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[SPAN],"scope":{"name":"s","version":"1"}}],"resource":
+    let text =
+        r#"{"resourceSpans":[{"scopeSpans":[{"spans":[SPAN],"scope":{"name":"s","version":"1"}}],"resource":
         {"attributes":[{"key":"service.name","value":{"stringValue":"desk"}}]}}]}"#
-        .replace("SPAN", &good().to_string());
+            .replace("SPAN", &good().to_string());
     let batch = decoder().json(text.as_bytes()).expect("a body");
     assert_eq!(&*batch.spans[0].scope.name, "s");
     assert_eq!(batch.spans[0].resource.text("service.name"), Some("desk"));

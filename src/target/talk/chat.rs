@@ -24,14 +24,9 @@ pub(super) async fn ask(
     if !stream {
         let bytes = whole(&mut answer, question.limit).await?;
         let json: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        let text = json
-            .pointer("/choices/0/message/content")
-            .and_then(Value::as_str);
+        let text = json.pointer("/choices/0/message/content").and_then(Value::as_str);
         return text.map(str::to_owned).ok_or_else(|| {
-            Trouble::Bad(format!(
-                "no text at /choices/0/message/content in {}",
-                beginning(&bytes)
-            ))
+            Trouble::Bad(format!("no text at /choices/0/message/content in {}", beginning(&bytes)))
         });
     }
     let mut text = None::<String>;
@@ -39,10 +34,7 @@ pub(super) async fn ask(
         if let Some(error) = event.get("error") {
             return Err(Trouble::Bad(format!("the stream holds an error: {error}")));
         }
-        if let Some(piece) = event
-            .pointer("/choices/0/delta/content")
-            .and_then(Value::as_str)
-        {
+        if let Some(piece) = event.pointer("/choices/0/delta/content").and_then(Value::as_str) {
             text.get_or_insert_default().push_str(piece);
         }
         Ok(())

@@ -30,14 +30,10 @@ pub(super) async fn ask(
         ReplyAt::Pointer(pointer) => {
             let bytes = whole(&mut answer, question.limit).await?;
             let json: Value = serde_json::from_slice(&bytes).map_err(|error| {
-                Trouble::Bad(format!(
-                    "the answer is not JSON ({error}): {}",
-                    beginning(&bytes)
-                ))
+                Trouble::Bad(format!("the answer is not JSON ({error}): {}", beginning(&bytes)))
             })?;
-            at(&json, pointer).ok_or_else(|| {
-                Trouble::Bad(format!("no text at {pointer} in {}", beginning(&bytes)))
-            })
+            at(&json, pointer)
+                .ok_or_else(|| Trouble::Bad(format!("no text at {pointer} in {}", beginning(&bytes))))
         }
     }
 }
@@ -51,42 +47,28 @@ pub(super) async fn post(
 ) -> Result<Answer, Trouble> {
     let fixed = [("port", question.port), ("trial", question.trial)];
     let fill = Fill(&fixed);
-    let url: Uri = fill
-        .text(url)
-        .parse()
-        .map_err(|_| Trouble::Bad(format!("`{url}` is no URL")))?;
+    let url: Uri = fill.text(url).parse().map_err(|_| Trouble::Bad(format!("`{url}` is no URL")))?;
     let address = wire::address(&url).map_err(Trouble::Bad)?;
     let mut request = wire::request(Method::POST, &url);
     for (name, value) in headers {
         request = request.header(name, fill.text(value));
     }
-    if request
-        .headers_ref()
-        .is_some_and(|headers| !headers.contains_key("content-type"))
-    {
+    if request.headers_ref().is_some_and(|headers| !headers.contains_key("content-type")) {
         request = request.header("content-type", "application/json");
     }
     let request = request
         .body(Full::new(Bytes::from(body.to_string())))
         .map_err(|error| Trouble::Bad(format!("the request cannot be made: {error}")))?;
-    let broken = |error: &dyn std::fmt::Display| {
-        Trouble::Broken(format!("{}:{}: {error}", address.0, address.1))
-    };
-    let stream = wire::connect(&address)
-        .await
-        .map_err(|error| broken(&error))?;
-    let mut answer = wire::send(stream, request)
-        .await
-        .map_err(|error| broken(&error))?;
+    let broken =
+        |error: &dyn std::fmt::Display| Trouble::Broken(format!("{}:{}: {error}", address.0, address.1));
+    let stream = wire::connect(&address).await.map_err(|error| broken(&error))?;
+    let mut answer = wire::send(stream, request).await.map_err(|error| broken(&error))?;
     if answer.head.status.is_success() {
         return Ok(answer);
     }
     let status = answer.head.status;
     let body = whole(&mut answer, question.limit).await?;
-    Err(Trouble::Bad(format!(
-        "the app answered {status}: {}",
-        beginning(&body)
-    )))
+    Err(Trouble::Bad(format!("the app answered {status}: {}", beginning(&body))))
 }
 
 /// The whole body, within `limit`.
@@ -101,11 +83,7 @@ pub(super) async fn whole(answer: &mut Answer, limit: u64) -> Result<Vec<u8>, Tr
 
 /// Each event's text at `pointer`, joined. An event without one (a start, a usage report) adds nothing; a stream in
 /// which no event has one is no reply.
-async fn joined(
-    answer: &mut Answer,
-    question: &Question<'_>,
-    pointer: &str,
-) -> Result<String, Trouble> {
+async fn joined(answer: &mut Answer, question: &Question<'_>, pointer: &str) -> Result<String, Trouble> {
     let mut text = None::<String>;
     events(answer, question.limit, |event| {
         if let Some(piece) = at(event, pointer) {
@@ -134,10 +112,7 @@ pub(super) async fn events(
                 return Ok(true);
             }
             let event = serde_json::from_slice(&data).map_err(|error| {
-                Trouble::Bad(format!(
-                    "an event is not JSON ({error}): {}",
-                    beginning(&data)
-                ))
+                Trouble::Bad(format!("an event is not JSON ({error}): {}", beginning(&data)))
             })?;
             each(&event)?;
         }
@@ -152,9 +127,7 @@ fn cut_off(error: hyper::Error) -> Trouble {
 
 fn within(size: usize, limit: u64) -> Result<(), Trouble> {
     if size as u64 > limit {
-        return Err(Trouble::Bad(format!(
-            "the answer is longer than {limit} bytes"
-        )));
+        return Err(Trouble::Bad(format!("the answer is longer than {limit} bytes")));
     }
     Ok(())
 }
@@ -185,14 +158,10 @@ fn put_in(body: &Value, fill: Fill<'_>, history: &Value) -> Value {
     match body {
         Value::String(text) if text == "${history}" => history.clone(),
         Value::String(text) => fill.text(text).into(),
-        Value::Array(items) => items
-            .iter()
-            .map(|item| put_in(item, fill, history))
-            .collect(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| (name.clone(), put_in(value, fill, history)))
-            .collect(),
+        Value::Array(items) => items.iter().map(|item| put_in(item, fill, history)).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), put_in(value, fill, history))).collect()
+        }
         other => other.clone(),
     }
 }

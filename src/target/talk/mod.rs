@@ -81,19 +81,12 @@ pub(super) async fn ask(
     pipes: Option<&mut Pipes>,
 ) -> Result<Reply, Trouble> {
     let text = match talk {
-        Talk::Http {
-            post,
-            body,
-            headers,
-            reply,
-        } => http::ask(question, post, body, headers, reply).await?,
+        Talk::Http { post, body, headers, reply } => http::ask(question, post, body, headers, reply).await?,
         Talk::OpenAiChat { url, model, stream } => chat::ask(question, url, model, *stream).await?,
         Talk::Stdio => match pipes {
             Some(pipes) => stdio::ask(question, pipes).await?,
             None => {
-                return Err(Trouble::Bad(
-                    "the app's standard streams are not ours".into(),
-                ));
+                return Err(Trouble::Bad("the app's standard streams are not ours".into()));
             }
         },
         Talk::A2a { .. } => {

@@ -27,19 +27,12 @@ impl Parser {
 
     fn end_line(&mut self) -> Option<Vec<u8>> {
         let line = std::mem::take(&mut self.line);
-        let mark: &[u8] = if std::mem::replace(&mut self.begun, true) {
-            b""
-        } else {
-            b"\xEF\xBB\xBF"
-        };
+        let mark: &[u8] = if std::mem::replace(&mut self.begun, true) { b"" } else { b"\xEF\xBB\xBF" };
         let line = line.strip_prefix(mark).unwrap_or(&line);
         if line.is_empty() {
             return self.data.take();
         }
-        let colon = line
-            .iter()
-            .position(|byte| *byte == b':')
-            .unwrap_or(line.len());
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         if &line[..colon] == b"data" {
             let value = line.get(colon + 1..).unwrap_or_default();
             let value = value.strip_prefix(b" ").unwrap_or(value);
@@ -62,18 +55,12 @@ mod tests {
 
     fn read(text: &str) -> Vec<String> {
         let events = Parser::default().push(text.as_bytes());
-        events
-            .into_iter()
-            .map(|event| String::from_utf8(event).expect("utf-8"))
-            .collect()
+        events.into_iter().map(|event| String::from_utf8(event).expect("utf-8")).collect()
     }
 
     #[test]
     fn only_the_data_of_ended_events_is_read() {
-        assert_eq!(
-            read("event: x\nid: 1\ndata: a\ndata:b\n\n: hello\n\ndata\n\n"),
-            ["a\nb", ""]
-        );
+        assert_eq!(read("event: x\nid: 1\ndata: a\ndata:b\n\n: hello\n\ndata\n\n"), ["a\nb", ""]);
         assert_eq!(read("data: cut off"), [""; 0]);
         assert_eq!(read("data: cut off\n"), [""; 0]);
         assert_eq!(read("\u{feff}data:  two blanks\n\n"), [" two blanks"]);
@@ -82,10 +69,7 @@ mod tests {
     #[test]
     fn all_three_line_ends_are_line_ends() {
         for end in ["\n", "\r", "\r\n"] {
-            assert_eq!(
-                read(&"data: a|data: b||data: c||".replace('|', end)),
-                ["a\nb", "c"]
-            );
+            assert_eq!(read(&"data: a|data: b||data: c||".replace('|', end)), ["a\nb", "c"]);
         }
     }
 

@@ -60,23 +60,15 @@ pub(super) async fn ask(question: &Question<'_>, pipes: &mut Pipes) -> Result<St
     while pipes.lines.try_recv().is_ok() {}
     let turn = json!({ "trial": question.trial, "turn": question.text, "n": question.n });
     let write = async {
-        pipes
-            .stdin
-            .write_all(format!("{turn}\n").as_bytes())
-            .await?;
+        pipes.stdin.write_all(format!("{turn}\n").as_bytes()).await?;
         pipes.stdin.flush().await
     };
-    write
-        .await
-        .map_err(|error| Trouble::Broken(format!("standard input: {error}")))?;
+    write.await.map_err(|error| Trouble::Broken(format!("standard input: {error}")))?;
     loop {
         let line = pipes.lines.recv().await;
         let closed = || Trouble::Broken("standard output was closed".into());
         let line = line.ok_or_else(closed)?.map_err(Trouble::Bad)?;
-        if line
-            .get("n")
-            .is_some_and(|n| n.as_u64() != Some(question.n.into()))
-        {
+        if line.get("n").is_some_and(|n| n.as_u64() != Some(question.n.into())) {
             continue;
         }
         return match &line["reply"] {

@@ -31,9 +31,7 @@ fn converted(root: &Value, schema: &Value, value: &Value) -> Value {
             let inner = inner(root, schema);
             items
                 .iter()
-                .map(|item| {
-                    inner.map_or_else(|| item.clone(), |inner| converted(root, inner, item))
-                })
+                .map(|item| inner.map_or_else(|| item.clone(), |inner| converted(root, inner, item)))
                 .collect()
         }
         // Text that may stay text stays it: `"007"` under `string | integer` is no 7.
@@ -73,15 +71,8 @@ fn resolved<'a>(root: &'a Value, schema: &'a Value) -> Option<&'a Value> {
 
 fn inner<'a>(root: &'a Value, schema: &'a Value) -> Option<&'a Value> {
     let schema = resolved(root, schema)?;
-    let forms = ["anyOf", "oneOf"]
-        .iter()
-        .filter_map(|key| schema.get(key)?.as_array())
-        .flatten();
-    schema.get("items").or_else(|| {
-        forms
-            .filter_map(|form| resolved(root, form)?.get("items"))
-            .next()
-    })
+    let forms = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+    schema.get("items").or_else(|| forms.filter_map(|form| resolved(root, form)?.get("items")).next())
 }
 
 /// Every type named by `schema`, its reference and its alternatives. A schema that names none takes text as it is.
@@ -89,21 +80,14 @@ fn types(root: &Value, schema: &Value, depth: usize) -> Vec<String> {
     let Some(schema) = resolved(root, schema).filter(|_| depth < 8) else {
         return vec!["string".to_owned()];
     };
-    let alternatives: Vec<&Value> = ["anyOf", "oneOf"]
-        .iter()
-        .filter_map(|key| schema.get(key)?.as_array())
-        .flatten()
-        .collect();
+    let alternatives: Vec<&Value> =
+        ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array()).flatten().collect();
     match schema.get("type") {
         Some(Value::String(one)) => vec![one.clone()],
-        Some(Value::Array(many)) => many
-            .iter()
-            .filter_map(|one| Some(one.as_str()?.to_owned()))
-            .collect(),
-        _ if !alternatives.is_empty() => alternatives
-            .into_iter()
-            .flat_map(|form| types(root, form, depth + 1))
-            .collect(),
+        Some(Value::Array(many)) => many.iter().filter_map(|one| Some(one.as_str()?.to_owned())).collect(),
+        _ if !alternatives.is_empty() => {
+            alternatives.into_iter().flat_map(|form| types(root, form, depth + 1)).collect()
+        }
         _ => vec!["string".to_owned()],
     }
 }

@@ -56,9 +56,7 @@ impl Schema {
             self.at(*child, value, at, depth + 1)?;
         }
         let mut fits = |children: &[usize]| {
-            let fitting = children
-                .iter()
-                .filter(|child| self.at(**child, value, at, depth + 1).is_ok());
+            let fitting = children.iter().filter(|child| self.at(**child, value, at, depth + 1).is_ok());
             fitting.count()
         };
         if let Some(children) = &node.any_of
@@ -95,27 +93,13 @@ impl Schema {
         Ok(())
     }
 
-    fn items(
-        &self,
-        node: &Node,
-        items: &[Value],
-        at: &mut String,
-        depth: usize,
-    ) -> Result<(), Misfit> {
+    fn items(&self, node: &Node, items: &[Value], at: &mut String, depth: usize) -> Result<(), Misfit> {
         let count = items.len() as u64;
-        if node.min_items.is_some_and(|min| count < min)
-            || node.max_items.is_some_and(|max| count > max)
-        {
-            return Err(misfit(
-                at,
-                format!("{count} entries are too few or too many"),
-            ));
+        if node.min_items.is_some_and(|min| count < min) || node.max_items.is_some_and(|max| count > max) {
+            return Err(misfit(at, format!("{count} entries are too few or too many")));
         }
         if node.unique
-            && items
-                .iter()
-                .enumerate()
-                .any(|(i, one)| items[..i].iter().any(|other| equal(one, other)))
+            && items.iter().enumerate().any(|(i, one)| items[..i].iter().any(|other| equal(one, other)))
         {
             return Err(misfit(at, "no entry may stand twice"));
         }
@@ -145,10 +129,7 @@ impl Schema {
 }
 
 fn misfit(at: &str, what: impl Into<String>) -> Misfit {
-    Misfit {
-        at: at.to_owned(),
-        what: what.into(),
-    }
+    Misfit { at: at.to_owned(), what: what.into() }
 }
 
 fn is(kind: Type, value: &Value) -> bool {
@@ -168,9 +149,7 @@ fn is(kind: Type, value: &Value) -> bool {
 
 fn within(node: &Node, number: &Number) -> Result<(), String> {
     let asked = |bound: &Option<Number>, fits: fn(Ordering) -> bool, words: &str| match bound {
-        Some(bound) if !compare(number, bound).is_some_and(fits) => {
-            Err(format!("{words} {bound} is wanted"))
-        }
+        Some(bound) if !compare(number, bound).is_some_and(fits) => Err(format!("{words} {bound} is wanted")),
         _ => Ok(()),
     };
     asked(&node.minimum, Ordering::is_ge, "at least")?;
@@ -195,12 +174,7 @@ fn spelt(node: &Node, text: &str) -> Result<(), String> {
 
 /// Integers exactly; where one is a real, as reals.
 fn compare(a: &Number, b: &Number) -> Option<Ordering> {
-    let whole = |number: &Number| {
-        number
-            .as_i64()
-            .map(i128::from)
-            .or(number.as_u64().map(i128::from))
-    };
+    let whole = |number: &Number| number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
     match (whole(a), whole(b)) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
         _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
@@ -211,13 +185,9 @@ fn compare(a: &Number, b: &Number) -> Option<Ordering> {
 fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b) == Some(Ordering::Equal),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter()
-                    .all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
         }
         _ => a == b,
     }

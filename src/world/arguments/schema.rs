@@ -114,26 +114,14 @@ const MAX_NODES: usize = 10_000;
 impl Schema {
     /// Compiles `root`, or says which keyword of which place cannot be kept.
     pub fn new(root: &Value) -> Result<Self, BadSchema> {
-        let mut compiling = Compiling {
-            root,
-            nodes: Vec::new(),
-            references: BTreeMap::new(),
-        };
+        let mut compiling = Compiling { root, nodes: Vec::new(), references: BTreeMap::new() };
         compiling.node(root, "#")?;
-        let schema = Self {
-            nodes: compiling.nodes,
-        };
+        let schema = Self { nodes: compiling.nodes };
         match schema.turning_in_place() {
             Some(at) => {
                 let names = compiling.references.iter();
-                let name = names
-                    .filter(|(_, index)| **index == at)
-                    .map(|(name, _)| name.as_str())
-                    .next();
-                Err(bad(
-                    name.unwrap_or("#"),
-                    "refers to itself without going deeper into the value",
-                ))
+                let name = names.filter(|(_, index)| **index == at).map(|(name, _)| name.as_str()).next();
+                Err(bad(name.unwrap_or("#"), "refers to itself without going deeper into the value"))
             }
             None => Ok(schema),
         }
@@ -190,10 +178,7 @@ impl<'a> Compiling<'a> {
         self.nodes.push(Node::default());
         self.references.entry(at.to_owned()).or_insert(index);
         self.nodes[index] = match schema {
-            Value::Bool(allows) => Node {
-                never: !allows,
-                ..Node::default()
-            },
+            Value::Bool(allows) => Node { never: !allows, ..Node::default() },
             Value::Object(keywords) => self.keywords(keywords, at)?,
             _ => return Err(bad(at, "a schema is an object, true or false")),
         };
@@ -208,9 +193,7 @@ impl<'a> Compiling<'a> {
                 "type" => node.types = Some(types(value, &here)?),
                 "enum" => node.allowed = Some(list(value, &here)?.clone()),
                 // `enum` beside it would have to hold as well.
-                "const" if !keywords.contains_key("enum") => {
-                    node.allowed = Some(vec![value.clone()])
-                }
+                "const" if !keywords.contains_key("enum") => node.allowed = Some(vec![value.clone()]),
                 "properties" => {
                     for (name, schema) in object(value, &here)? {
                         let child = self.node(schema, &format!("{here}/{}", escaped(name)))?;
@@ -237,9 +220,7 @@ impl<'a> Compiling<'a> {
                 "minLength" => node.min_length = Some(count(value, &here)?),
                 "maxLength" => node.max_length = Some(count(value, &here)?),
                 "pattern" => {
-                    let pattern = value
-                        .as_str()
-                        .ok_or_else(|| bad(&here, "a regular expression"))?;
+                    let pattern = value.as_str().ok_or_else(|| bad(&here, "a regular expression"))?;
                     let compiled = Regex::new(pattern).map_err(|e| bad(&here, e.to_string()))?;
                     node.pattern = Some(compiled);
                 }
@@ -265,15 +246,11 @@ impl<'a> Compiling<'a> {
             return Err(bad(at, "a list of at least one schema"));
         }
         let numbered = schemas.iter().enumerate();
-        numbered
-            .map(|(i, schema)| self.node(schema, &format!("{at}/{i}")))
-            .collect()
+        numbered.map(|(i, schema)| self.node(schema, &format!("{at}/{i}"))).collect()
     }
 
     fn reference(&mut self, value: &Value, at: &str) -> Result<usize, BadSchema> {
-        let target = value
-            .as_str()
-            .ok_or_else(|| bad(at, "a reference is text"))?;
+        let target = value.as_str().ok_or_else(|| bad(at, "a reference is text"))?;
         if let Some(known) = self.references.get(target) {
             return Ok(*known);
         }
@@ -286,10 +263,7 @@ impl<'a> Compiling<'a> {
 }
 
 fn bad(at: &str, what: impl Into<String>) -> BadSchema {
-    BadSchema {
-        at: at.to_owned(),
-        what: what.into(),
-    }
+    BadSchema { at: at.to_owned(), what: what.into() }
 }
 
 fn escaped(name: &str) -> String {
@@ -297,21 +271,15 @@ fn escaped(name: &str) -> String {
 }
 
 fn list<'a>(value: &'a Value, at: &str) -> Result<&'a Vec<Value>, BadSchema> {
-    value
-        .as_array()
-        .ok_or_else(|| bad(at, "a list is wanted here"))
+    value.as_array().ok_or_else(|| bad(at, "a list is wanted here"))
 }
 
 fn object<'a>(value: &'a Value, at: &str) -> Result<&'a Map<String, Value>, BadSchema> {
-    value
-        .as_object()
-        .ok_or_else(|| bad(at, "an object is wanted here"))
+    value.as_object().ok_or_else(|| bad(at, "an object is wanted here"))
 }
 
 fn count(value: &Value, at: &str) -> Result<u64, BadSchema> {
-    value
-        .as_u64()
-        .ok_or_else(|| bad(at, "a count is wanted here"))
+    value.as_u64().ok_or_else(|| bad(at, "a count is wanted here"))
 }
 
 fn number(value: &Value, at: &str) -> Result<Number, BadSchema> {

@@ -10,10 +10,7 @@ use crate::scenario::{Answer, Behaviour, Effect, Pos, Returns, SqliteTool, Tool}
 
 fn misfit(schema: Value, value: Value) -> String {
     let compiled = Schema::new(&schema).expect("a schema");
-    compiled
-        .fit(&value)
-        .err()
-        .map_or_else(String::new, |misfit| misfit.to_string())
+    compiled.fit(&value).err().map_or_else(String::new, |misfit| misfit.to_string())
 }
 
 #[test]
@@ -39,60 +36,24 @@ fn a_misfit_names_the_place_and_what_was_asked() {
         (json!([]), "an object is wanted"),
         (json!({}), "`id` is missing"),
         (json!({ "id": 12 }), "/id: a string is wanted"),
-        (
-            json!({ "id": "1" }),
-            "/id: at least 2 characters are wanted",
-        ),
-        (
-            json!({ "id": "12345" }),
-            "/id: at most 4 characters are wanted",
-        ),
+        (json!({ "id": "1" }), "/id: at least 2 characters are wanted"),
+        (json!({ "id": "12345" }), "/id: at most 4 characters are wanted"),
         (json!({ "id": "1é" }), "/id: does not match ^[0-9]+$"),
         (json!({ "id": "12", "count": 1.0 }), ""),
         (json!({ "id": "12", "count": null }), ""),
-        (
-            json!({ "id": "12", "count": 1.5 }),
-            "/count: an integer or null is wanted",
-        ),
-        (
-            json!({ "id": "12", "count": 0 }),
-            "/count: at least 1 is wanted",
-        ),
-        (
-            json!({ "id": "12", "count": 5 }),
-            "/count: less than 5 is wanted",
-        ),
+        (json!({ "id": "12", "count": 1.5 }), "/count: an integer or null is wanted"),
+        (json!({ "id": "12", "count": 0 }), "/count: at least 1 is wanted"),
+        (json!({ "id": "12", "count": 5 }), "/count: less than 5 is wanted"),
         (json!({ "id": "12", "kind": 1.0 }), ""),
-        (
-            json!({ "id": "12", "kind": "b" }),
-            "/kind: one of \"a\", 1, null is wanted",
-        ),
+        (json!({ "id": "12", "kind": "b" }), "/kind: one of \"a\", 1, null is wanted"),
         (json!({ "id": "12", "exact": { "a": [1.0] } }), ""),
-        (
-            json!({ "id": "12", "exact": { "a": [2] } }),
-            "/exact: one of {\"a\":[1]} is wanted",
-        ),
-        (
-            json!({ "id": "12", "list": [true, 1] }),
-            "/list/1: a boolean is wanted",
-        ),
-        (
-            json!({ "id": "12", "list": [] }),
-            "/list: 0 entries are too few or too many",
-        ),
-        (
-            json!({ "id": "12", "list": [true, true] }),
-            "/list: no entry may stand twice",
-        ),
-        (
-            json!({ "id": "12", "either": 1 }),
-            "/either: fits none of the forms it may have",
-        ),
+        (json!({ "id": "12", "exact": { "a": [2] } }), "/exact: one of {\"a\":[1]} is wanted"),
+        (json!({ "id": "12", "list": [true, 1] }), "/list/1: a boolean is wanted"),
+        (json!({ "id": "12", "list": [] }), "/list: 0 entries are too few or too many"),
+        (json!({ "id": "12", "list": [true, true] }), "/list: no entry may stand twice"),
+        (json!({ "id": "12", "either": 1 }), "/either: fits none of the forms it may have"),
         (json!({ "id": "12", "either": { "x": 1 } }), ""),
-        (
-            json!({ "id": "12", "one": 1 }),
-            "/one: is to fit exactly one of the forms it may have",
-        ),
+        (json!({ "id": "12", "one": 1 }), "/one: is to fit exactly one of the forms it may have"),
         (json!({ "id": "12", "one": -1 }), ""),
         (
             json!({ "id": "12", "tree": { "kids": [{ "kids": [1] }] } }),
@@ -107,14 +68,8 @@ fn a_misfit_names_the_place_and_what_was_asked() {
 #[test]
 fn integers_beyond_a_reals_precision_are_compared_exactly() {
     let schema = json!({ "maximum": 9_007_199_254_740_992_u64 });
-    assert_eq!(
-        misfit(schema, json!(9_007_199_254_740_993_u64)),
-        "at most 9007199254740992 is wanted"
-    );
-    assert_ne!(
-        misfit(json!({ "const": u64::MAX }), json!(u64::MAX - 1)),
-        ""
-    );
+    assert_eq!(misfit(schema, json!(9_007_199_254_740_993_u64)), "at most 9007199254740992 is wanted");
+    assert_ne!(misfit(json!({ "const": u64::MAX }), json!(u64::MAX - 1)), "");
 }
 
 #[test]
@@ -124,49 +79,24 @@ fn a_keyword_that_would_restrict_and_is_not_known_is_refused() {
             json!({ "properties": { "a": { "multipleOf": 2 } } }),
             "#/properties/a: the keyword `multipleOf` is not supported",
         ),
-        (
-            json!({ "patternProperties": {} }),
-            "#: the keyword `patternProperties` is not supported",
-        ),
+        (json!({ "patternProperties": {} }), "#: the keyword `patternProperties` is not supported"),
         (json!({ "if": {} }), "#: the keyword `if` is not supported"),
-        (
-            json!({ "type": "int" }),
-            "#/type: \"int\" is no JSON Schema type",
-        ),
-        (
-            json!({ "$ref": "#/$defs/a" }),
-            "#/$ref: `#/$defs/a` leads nowhere in this schema",
-        ),
+        (json!({ "type": "int" }), "#/type: \"int\" is no JSON Schema type"),
+        (json!({ "$ref": "#/$defs/a" }), "#/$ref: `#/$defs/a` leads nowhere in this schema"),
         (
             json!({ "$ref": "https://example.com/a" }),
             "#/$ref: `https://example.com/a` leads nowhere in this schema",
         ),
-        (
-            json!({ "items": [] }),
-            "#/items: a schema is an object, true or false",
-        ),
-        (
-            json!({ "minLength": -1 }),
-            "#/minLength: a count is wanted here",
-        ),
-        (
-            json!({ "anyOf": [] }),
-            "#/anyOf: a list of at least one schema",
-        ),
-        (
-            json!({ "$ref": "#" }),
-            "#: refers to itself without going deeper into the value",
-        ),
+        (json!({ "items": [] }), "#/items: a schema is an object, true or false"),
+        (json!({ "minLength": -1 }), "#/minLength: a count is wanted here"),
+        (json!({ "anyOf": [] }), "#/anyOf: a list of at least one schema"),
+        (json!({ "$ref": "#" }), "#: refers to itself without going deeper into the value"),
         (
             json!({ "$ref": "#/$defs/a", "$defs": { "a": { "anyOf": [{ "$ref": "#/$defs/b" }] }, "b": { "allOf": [{ "$ref": "#/$defs/a" }] } } }),
             "#/$defs/a: refers to itself without going deeper into the value",
         ),
     ] {
-        assert_eq!(
-            Schema::new(&schema).err().map(|e| e.to_string()).as_deref(),
-            Some(told),
-            "{schema}"
-        );
+        assert_eq!(Schema::new(&schema).err().map(|e| e.to_string()).as_deref(), Some(told), "{schema}");
     }
     let error = Schema::new(&json!({ "pattern": "(" })).err().map(|e| e.at);
     assert_eq!(error.as_deref(), Some("#/pattern"));
@@ -201,7 +131,9 @@ fn schema() -> impl Strategy<Value = Value> {
         kind.prop_map(|kind| json!({ "type": kind })),
         proptest::collection::vec(scalar(), 1..3).prop_map(|all| json!({ "enum": all })),
         scalar().prop_map(|one| json!({ "const": one })),
-        (0..3u8, 0..3u8).prop_map(|(min, max)| json!({ "minLength": min, "maxLength": max, "minItems": min, "maxItems": max })),
+        (0..3u8, 0..3u8).prop_map(
+            |(min, max)| json!({ "minLength": min, "maxLength": max, "minItems": min, "maxItems": max })
+        ),
         (0..3i8, 0..3i8).prop_map(|(min, max)| json!({ "minimum": min, "exclusiveMaximum": max })),
         (0..3i8, 0..3i8).prop_map(|(min, max)| json!({ "exclusiveMinimum": min, "maximum": max })),
         Just(json!({ "pattern": "^a" })),
@@ -212,9 +144,7 @@ fn schema() -> impl Strategy<Value = Value> {
         prop_oneof![
             (inner.clone(), inner.clone())
                 .prop_map(|(a, b)| json!({ "properties": { "a": a }, "additionalProperties": b })),
-            inner
-                .clone()
-                .prop_map(|a| json!({ "properties": { "a": a }, "required": ["a"] })),
+            inner.clone().prop_map(|a| json!({ "properties": { "a": a }, "required": ["a"] })),
             inner.prop_map(|items| json!({ "items": items })),
             several.clone().prop_map(|all| json!({ "allOf": all })),
             several.clone().prop_map(|any| json!({ "anyOf": any })),
@@ -263,11 +193,7 @@ fn tool(args: Value) -> Tool {
         behaviour: Behaviour::Sqlite(SqliteTool {
             refuse: Vec::new(),
             run: Vec::new(),
-            returns: Returns {
-                status: 200,
-                headers: BTreeMap::new(),
-                answer: Answer::Nothing,
-            },
+            returns: Returns { status: 200, headers: BTreeMap::new(), answer: Answer::Nothing },
         }),
     }
 }
@@ -283,42 +209,18 @@ fn strings_of_a_url_become_what_the_schema_wants() {
         (json!({ "type": "integer" }), json!("007"), json!("007")),
         (json!({ "type": "integer" }), json!("1e3"), json!("1e3")),
         (json!({ "type": "integer" }), json!(""), json!("")),
-        (
-            json!({ "type": "integer" }),
-            json!("9223372036854775807"),
-            json!(i64::MAX),
-        ),
+        (json!({ "type": "integer" }), json!("9223372036854775807"), json!(i64::MAX)),
         (json!({ "type": "number" }), json!("2.50"), json!(2.5)),
         (json!({ "type": "number" }), json!("NaN"), json!("NaN")),
         (json!({ "type": "boolean" }), json!("true"), json!(true)),
         (json!({ "type": "boolean" }), json!("1"), json!("1")),
         (json!({ "type": "string" }), json!("42"), json!("42")),
-        (
-            json!({ "type": ["string", "integer"] }),
-            json!("42"),
-            json!("42"),
-        ),
-        (
-            json!({ "type": ["integer", "null"] }),
-            json!("null"),
-            json!(null),
-        ),
-        (
-            json!({ "anyOf": [{ "type": "integer" }, { "type": "null" }] }),
-            json!("42"),
-            json!(42),
-        ),
+        (json!({ "type": ["string", "integer"] }), json!("42"), json!("42")),
+        (json!({ "type": ["integer", "null"] }), json!("null"), json!(null)),
+        (json!({ "anyOf": [{ "type": "integer" }, { "type": "null" }] }), json!("42"), json!(42)),
         (json!({ "enum": ["1"] }), json!("1"), json!("1")),
-        (
-            json!({ "type": "array", "items": { "type": "integer" } }),
-            json!("1"),
-            json!([1]),
-        ),
-        (
-            json!({ "type": "array", "items": { "type": "integer" } }),
-            json!(["1", "x"]),
-            json!([1, "x"]),
-        ),
+        (json!({ "type": "array", "items": { "type": "integer" } }), json!("1"), json!([1])),
+        (json!({ "type": "array", "items": { "type": "integer" } }), json!(["1", "x"]), json!([1, "x"])),
         (json!({ "type": "array" }), json!("1"), json!(["1"])),
         (
             json!({ "anyOf": [{ "type": "array", "items": { "type": "boolean" } }, { "type": "null" }] }),
@@ -327,20 +229,12 @@ fn strings_of_a_url_become_what_the_schema_wants() {
         ),
         (json!({ "$ref": "#/$defs/n" }), json!("42"), json!(42)),
     ] {
-        let tool =
-            tool(json!({ "properties": { "v": schema }, "$defs": { "n": { "type": "integer" } } }));
+        let tool = tool(json!({ "properties": { "v": schema }, "$defs": { "n": { "type": "integer" } } }));
         let raw = Map::from_iter([("v".to_owned(), raw), ("w".to_owned(), json!("42"))]);
         let out = coerce(&tool, &raw);
-        assert_eq!(
-            (&out["v"], &out["w"]),
-            (&becomes, &json!("42")),
-            "{schema} {raw:?}"
-        );
+        assert_eq!((&out["v"], &out["w"]), (&becomes, &json!("42")), "{schema} {raw:?}");
     }
-    let anything = Tool {
-        args: None,
-        ..tool(json!({}))
-    };
+    let anything = Tool { args: None, ..tool(json!({})) };
     let raw = Map::from_iter([("v".to_owned(), json!("42"))]);
     assert_eq!(coerce(&anything, &raw), raw);
 }

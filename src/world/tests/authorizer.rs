@@ -30,21 +30,10 @@ const AUTHORS: [Policy; 3] = [Policy::Schema, Policy::Tool, Policy::Check];
 #[test]
 fn nobody_reaches_outside_the_world() {
     for policy in AUTHORS {
-        for sql in [
-            "ATTACH ':memory:' AS other",
-            "ATTACH 'other.db' AS other",
-            "DETACH main",
-        ] {
-            assert_eq!(
-                refused(policy, sql),
-                "a world has one database: ATTACH and DETACH are refused"
-            );
+        for sql in ["ATTACH ':memory:' AS other", "ATTACH 'other.db' AS other", "DETACH main"] {
+            assert_eq!(refused(policy, sql), "a world has one database: ATTACH and DETACH are refused");
         }
-        for sql in [
-            "PRAGMA foreign_keys = OFF",
-            "PRAGMA user_version",
-            "PRAGMA writable_schema = ON",
-        ] {
+        for sql in ["PRAGMA foreign_keys = OFF", "PRAGMA user_version", "PRAGMA writable_schema = ON"] {
             let name = sql.split(' ').nth(1).expect("a name");
             assert_eq!(
                 refused(policy, sql),
@@ -55,14 +44,8 @@ fn nobody_reaches_outside_the_world() {
             refused(policy, "PRAGMA data_version = 1"),
             "PRAGMA data_version is refused: a world's settings are fixed"
         );
-        for sql in [
-            "SELECT load_extension('x')",
-            "SELECT LOAD_EXTENSION('x', 'y')",
-        ] {
-            assert!(
-                refused(policy, sql).ends_with("() is refused: it reaches outside the world"),
-                "{sql}"
-            );
+        for sql in ["SELECT load_extension('x')", "SELECT LOAD_EXTENSION('x', 'y')"] {
+            assert!(refused(policy, sql).ends_with("() is refused: it reaches outside the world"), "{sql}");
         }
         assert_eq!(
             refused(policy, "VACUUM INTO 'copy.db'"),
@@ -75,10 +58,7 @@ fn nobody_reaches_outside_the_world() {
 fn transactions_are_the_worlds_own() {
     for policy in AUTHORS {
         for sql in ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT a", "END"] {
-            assert!(
-                refused(policy, sql).starts_with("transactions are the world's own"),
-                "{sql}"
-            );
+            assert!(refused(policy, sql).starts_with("transactions are the world's own"), "{sql}");
         }
     }
 }
@@ -116,18 +96,9 @@ fn only_a_schema_file_changes_the_schema() {
         }
     }
     let fixed = "the schema is fixed before the trial: only schema files may change it";
-    assert_eq!(
-        refused(Policy::Tool, "ALTER TABLE log ADD COLUMN more"),
-        fixed
-    );
+    assert_eq!(refused(Policy::Tool, "ALTER TABLE log ADD COLUMN more"), fixed);
     let module = "the virtual table module rtree is refused: fts5 is the only one";
-    assert_eq!(
-        refused(
-            Policy::Schema,
-            "CREATE VIRTUAL TABLE r USING rtree (id, a, b)"
-        ),
-        module
-    );
+    assert_eq!(refused(Policy::Schema, "CREATE VIRTUAL TABLE r USING rtree (id, a, b)"), module);
 }
 
 #[test]
@@ -140,10 +111,7 @@ fn sqlites_own_tables_are_no_tables_of_the_world() {
             "SELECT * FROM pragma_database_list",
             "SELECT name FROM dbstat",
         ] {
-            assert!(
-                refused(policy, sql).contains("SQLite's own, and no table of the world"),
-                "{sql}"
-            );
+            assert!(refused(policy, sql).contains("SQLite's own, and no table of the world"), "{sql}");
         }
     }
     refused(Policy::Tool, "DELETE FROM sqlite_schema");
@@ -159,11 +127,7 @@ fn a_check_only_reads() {
         "REPLACE INTO log VALUES ('x')",
         "WITH x AS (SELECT 1) INSERT INTO log SELECT 'x' FROM x",
     ] {
-        assert_eq!(
-            refused(Policy::Check, sql),
-            "a check may only read, and this writes to log",
-            "{sql}"
-        );
+        assert_eq!(refused(Policy::Check, sql), "a check may only read, and this writes to log", "{sql}");
         allowed(Policy::Tool, sql);
     }
     allowed(
@@ -180,16 +144,11 @@ fn a_check_only_reads() {
 fn no_function_that_may_answer_otherwise_the_next_time_runs_in_closed_tables() {
     let link = Link::open(&[], Some(NOW), &Limits::default(), None).expect("a connection");
     for call in INCONSTANT {
-        let error = link
-            .run(Policy::Check, &format!("SELECT {call}(1)"), |_| None)
-            .expect_err(call);
+        let error = link.run(Policy::Check, &format!("SELECT {call}(1)"), |_| None).expect_err(call);
         let why = "is refused: a check must give the same answer whenever it is asked";
         assert_eq!(link.guard.explain(&error), format!("{call} {why}"));
     }
-    allowed(
-        Policy::Tool,
-        "SELECT random(), hex(randomblob(4)), changes(), last_insert_rowid()",
-    );
+    allowed(Policy::Tool, "SELECT random(), hex(randomblob(4)), changes(), last_insert_rowid()");
 }
 
 #[test]
@@ -217,15 +176,10 @@ fn sqlite_has_no_other_function_that_is_not_deterministic() {
     ];
     let bare = rusqlite::Connection::open_in_memory().expect("a connection");
     let mut list = bare
-        .prepare(
-            "SELECT DISTINCT name FROM pragma_function_list WHERE flags & 0x800 = 0 AND type = 's'",
-        )
+        .prepare("SELECT DISTINCT name FROM pragma_function_list WHERE flags & 0x800 = 0 AND type = 's'")
         .expect("the list");
-    let names: Vec<String> = list
-        .query_map([], |row| row.get(0))
-        .expect("names")
-        .map(Result::unwrap)
-        .collect();
+    let names: Vec<String> =
+        list.query_map([], |row| row.get(0)).expect("names").map(Result::unwrap).collect();
     assert!(names.iter().any(|name| name == "random"), "{names:?}");
     for name in names {
         let known = INCONSTANT.contains(&name.as_str())
@@ -239,23 +193,15 @@ fn sqlite_has_no_other_function_that_is_not_deterministic() {
 #[test]
 fn double_quotes_never_make_a_text() {
     assert!(refused(Policy::Tool, "SELECT \"delivered\"").contains("no such column"));
-    assert!(
-        refused(Policy::Schema, "CREATE TABLE t (a CHECK (a <> \"x\"))").contains("no such column")
-    );
+    assert!(refused(Policy::Schema, "CREATE TABLE t (a CHECK (a <> \"x\"))").contains("no such column"));
 }
 
 #[test]
 fn steps_are_bounded_whatever_the_clock_says() {
-    let limits = Limits {
-        sql: std::time::Duration::from_secs(3600),
-        ..Limits::default()
-    };
+    let limits = Limits { sql: std::time::Duration::from_secs(3600), ..Limits::default() };
     let link = Link::open(&[], None, &limits, Some(1)).expect("a connection");
-    let endless =
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-    let error = link
-        .run(Policy::Check, endless, |_| None)
-        .expect_err("no end");
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let error = link.run(Policy::Check, endless, |_| None).expect_err("no end");
     assert_eq!(link.guard.explain(&error), "took more than 20000000 steps");
 }
 
@@ -271,8 +217,5 @@ fn the_world_cannot_outgrow_the_record() {
     );
     contract.limits.record = 1 << 18;
     let world = fresh(&Frozen::build(&contract).expect("a world"));
-    assert_eq!(
-        crash(&call(&world, "fill", serde_json::json!({}))),
-        "20:3: database or disk is full"
-    );
+    assert_eq!(crash(&call(&world, "fill", serde_json::json!({}))), "20:3: database or disk is full");
 }

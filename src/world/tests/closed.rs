@@ -2,9 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::journal::{
-    AttemptRow, Basis, Decision, OutcomeKind, OutcomeRow, ReplyRow, TableRow, TurnRow,
-};
+use crate::journal::{AttemptRow, Basis, Decision, OutcomeKind, OutcomeRow, ReplyRow, TableRow, TurnRow};
 use crate::world::{Action, CheckError, ClosedError, ClosedEvidence, ClosedTables};
 
 fn attempt(tool: &str, decision: Decision, code: Option<&str>) -> AttemptRow {
@@ -46,14 +44,8 @@ fn through_a_record(tables: &[TableRow]) -> Vec<TableRow> {
 
 fn closed(tables: &[TableRow]) -> ClosedTables {
     let limits = Limits::default();
-    let evidence = ClosedEvidence {
-        tables,
-        actions: &[],
-        replies: &[],
-        turns: &[],
-        now: Some(NOW),
-        limits: &limits,
-    };
+    let evidence =
+        ClosedEvidence { tables, actions: &[], replies: &[], turns: &[], now: Some(NOW), limits: &limits };
     ClosedTables::new(&evidence).expect("closed tables")
 }
 
@@ -70,47 +62,17 @@ fn ask(closed: &ClosedTables, text: &str) -> Result<bool, String> {
 fn a_check_is_one_row_with_one_0_or_1_and_all_else_is_its_error() {
     let closed = closed(&fresh(&desk()).tables().expect("tables"));
     for (text, answer) in [
-        (
-            "SELECT count(*) = 1 FROM orders WHERE id = :order",
-            Ok(true),
-        ),
-        (
-            "SELECT count(*) = 0 FROM orders WHERE id = :order",
-            Ok(false),
-        ),
+        ("SELECT count(*) = 1 FROM orders WHERE id = :order", Ok(true)),
+        ("SELECT count(*) = 0 FROM orders WHERE id = :order", Ok(false)),
         ("SELECT 1 WHERE date(:now) = '2026-03-01'", Ok(true)),
-        (
-            "SELECT NULL",
-            Err("the check gave NULL where 0 or 1 is wanted"),
-        ),
-        (
-            "SELECT max(id) = 1 FROM refunds",
-            Err("the check gave NULL where 0 or 1 is wanted"),
-        ),
-        (
-            "SELECT 1 FROM refunds",
-            Err("the check gave no row where one is wanted"),
-        ),
-        (
-            "SELECT 1 FROM orders",
-            Err("the check gave more than one row"),
-        ),
-        (
-            "SELECT count(*) FROM orders",
-            Err("the check gave 2 where 0 or 1 is wanted"),
-        ),
-        (
-            "SELECT 1.0",
-            Err("the check gave {\"r\":\"1.0\"} where 0 or 1 is wanted"),
-        ),
-        (
-            "SELECT '1'",
-            Err("the check gave \"1\" where 0 or 1 is wanted"),
-        ),
-        (
-            "SELECT 1, 1",
-            Err("a check gives one column, with 0 or 1 in it"),
-        ),
+        ("SELECT NULL", Err("the check gave NULL where 0 or 1 is wanted")),
+        ("SELECT max(id) = 1 FROM refunds", Err("the check gave NULL where 0 or 1 is wanted")),
+        ("SELECT 1 FROM refunds", Err("the check gave no row where one is wanted")),
+        ("SELECT 1 FROM orders", Err("the check gave more than one row")),
+        ("SELECT count(*) FROM orders", Err("the check gave 2 where 0 or 1 is wanted")),
+        ("SELECT 1.0", Err("the check gave {\"r\":\"1.0\"} where 0 or 1 is wanted")),
+        ("SELECT '1'", Err("the check gave \"1\" where 0 or 1 is wanted")),
+        ("SELECT 1, 1", Err("a check gives one column, with 0 or 1 in it")),
         ("SELECT 1; SELECT 1", Err("more than one statement")),
         ("SELECT 1 FROM spans", Err("no such table: spans")),
         (
@@ -121,10 +83,7 @@ fn a_check_is_one_row_with_one_0_or_1_and_all_else_is_its_error() {
             "SELECT date(:order, 'localtime') > ''",
             Err("date(…, 'localtime') is refused: it reads the machine's time zone"),
         ),
-        (
-            "DELETE FROM orders RETURNING 1",
-            Err("a check may only read, and this writes to orders"),
-        ),
+        ("DELETE FROM orders RETURNING 1", Err("a check may only read, and this writes to orders")),
     ] {
         assert_eq!(ask(&closed, text), answer.map_err(str::to_owned), "{text}");
     }
@@ -133,73 +92,37 @@ fn a_check_is_one_row_with_one_0_or_1_and_all_else_is_its_error() {
 
 #[test]
 fn a_check_that_never_ends_is_stopped() {
-    let limits = Limits {
-        sql: std::time::Duration::from_millis(20),
-        ..Limits::default()
-    };
-    let evidence = ClosedEvidence {
-        tables: &[],
-        actions: &[],
-        replies: &[],
-        turns: &[],
-        now: None,
-        limits: &limits,
-    };
+    let limits = Limits { sql: std::time::Duration::from_millis(20), ..Limits::default() };
+    let evidence =
+        ClosedEvidence { tables: &[], actions: &[], replies: &[], turns: &[], now: None, limits: &limits };
     let closed = ClosedTables::new(&evidence).expect("closed tables");
-    let endless =
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-    assert_eq!(
-        ask(&closed, endless),
-        Err("ran longer than 20ms".to_owned())
-    );
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    assert_eq!(ask(&closed, endless), Err("ran longer than 20ms".to_owned()));
     assert_eq!(ask(&closed, "SELECT 1"), Ok(true));
 }
 
 #[test]
 fn the_action_log_the_replies_and_the_turns_stand_beside_the_world() {
-    let done = (
-        attempt("get_order", Decision::Allowed, None),
-        outcome(OutcomeKind::Done, None, 200),
-    );
+    let done = (attempt("get_order", Decision::Allowed, None), outcome(OutcomeKind::Done, None, 200));
     let said_no = (
         attempt("issue_refund", Decision::Allowed, None),
         outcome(OutcomeKind::WorldRefused, Some("already_refunded"), 409),
     );
     let mut refused = attempt("issue_refund", Decision::Refused, Some("not_permitted"));
     (refused.late, refused.arguments) = (true, json!(null));
-    let faulted = (
-        attempt("get_order", Decision::Faulted, Some("fault")),
-        outcome(OutcomeKind::Faulted, None, 503),
-    );
-    let action = |seq, worker, attempt, outcome| Action {
-        seq,
-        at: seq * 1000,
-        worker,
-        attempt,
-        outcome,
-    };
+    let faulted =
+        (attempt("get_order", Decision::Faulted, Some("fault")), outcome(OutcomeKind::Faulted, None, 503));
+    let action = |seq, worker, attempt, outcome| Action { seq, at: seq * 1000, worker, attempt, outcome };
     let actions = [
         action(3, Some("order_lookup"), &done.0, Some(&done.1)),
         action(5, Some("refund"), &said_no.0, Some(&said_no.1)),
         action(7, None, &refused, None),
         action(8, None, &faulted.0, Some(&faulted.1)),
     ];
-    let replies = [ReplyRow {
-        n: 1,
-        text: "On its way.".into(),
-        cut: false,
-    }];
+    let replies = [ReplyRow { n: 1, text: "On its way.".into(), cut: false }];
     let turns = [
-        TurnRow {
-            n: 1,
-            text: "Hello".into(),
-            expects_reply: true,
-        },
-        TurnRow {
-            n: 2,
-            text: "Bye".into(),
-            expects_reply: false,
-        },
+        TurnRow { n: 1, text: "Hello".into(), expects_reply: true },
+        TurnRow { n: 2, text: "Bye".into(), expects_reply: false },
     ];
     let limits = Limits::default();
     let evidence = ClosedEvidence {
@@ -257,19 +180,9 @@ fn a_record_that_was_tampered_with_makes_no_tables() {
         json!({ "b": "*" }),
         json!(18446744073709551615u64),
     ] {
-        assert!(
-            matches!(
-                made(row(vec![vec![bad.clone(), json!(1)]])),
-                ClosedError::Cell { .. }
-            ),
-            "{bad}"
-        );
+        assert!(matches!(made(row(vec![vec![bad.clone(), json!(1)]])), ClosedError::Cell { .. }), "{bad}");
     }
-    for create in [
-        "PRAGMA query_only = ON",
-        "CREATE TEMP TABLE t (a, b)",
-        "SELECT load_extension('x')",
-    ] {
+    for create in ["PRAGMA query_only = ON", "CREATE TEMP TABLE t (a, b)", "SELECT load_extension('x')"] {
         let mut other = row(Vec::new());
         other.create = create.into();
         assert!(
@@ -305,10 +218,7 @@ fn every_kind_of_table_comes_back_from_a_record() {
         "INSERT INTO shadowed VALUES ('r', 1)",
         "INSERT INTO child VALUES ('c')",
     ];
-    let world = fresh(&frozen(
-        EVERY_TABLE,
-        vec![plain("fill", &fill, Answer::Nothing)],
-    ));
+    let world = fresh(&frozen(EVERY_TABLE, vec![plain("fill", &fill, Answer::Nothing)]));
     assert_eq!(call(&world, "fill", json!({})).kind, AnswerKind::Done);
     let tables = world.tables().expect("tables");
     let back = through_a_record(&tables);
@@ -342,9 +252,7 @@ fn value() -> impl Strategy<Value = rusqlite::types::Value> {
         Just(V::Null),
         any::<i64>().prop_map(V::Integer),
         (-3i64..3).prop_map(|i| V::Integer(i + (1 << 53))),
-        any::<f64>()
-            .prop_filter("SQLite makes NULL of NaN", |r| !r.is_nan())
-            .prop_map(V::Real),
+        any::<f64>().prop_filter("SQLite makes NULL of NaN", |r| !r.is_nan()).prop_map(V::Real),
         (-3i32..3).prop_map(|i| V::Real(f64::from(i))),
         any::<String>().prop_map(V::Text),
         Just(V::Text("nul\0 inside".into())),

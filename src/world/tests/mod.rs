@@ -17,9 +17,9 @@ use crate::clock::Moment;
 use crate::name::{ToolName, WorkerId};
 use crate::permit::{Ask, Permit, Rules, Usage, decide};
 use crate::scenario::{
-    Answer, App, Behaviour, BudgetFrom, Case, Check, CheckKind, Contract, Effect, Flush, Limits,
-    ModelSpec, PassRule, Pos, RefusalWhen, Repeat, Returns, Scenario, Source, Sql, SqliteSpec,
-    SqliteTool, Stop, SubGoal, Subject, Talk, Tool, WorldRefusal, WorldSpec,
+    Answer, App, Behaviour, BudgetFrom, Case, Check, CheckKind, Contract, Effect, Flush, Limits, ModelSpec,
+    PassRule, Pos, RefusalWhen, Repeat, Returns, Scenario, Source, Sql, SqliteSpec, SqliteTool, Stop,
+    SubGoal, Subject, Talk, Tool, WorldRefusal, WorldSpec,
 };
 use crate::verdict::Gate;
 
@@ -42,18 +42,12 @@ INSERT INTO orders VALUES ('1042', 'delivered', 5990, '[\"fragile\"]', 0), ('104
 ";
 
 pub(super) fn source(path: &str, text: &str) -> Source {
-    Source {
-        path: path.into(),
-        text: text.into(),
-    }
+    Source { path: path.into(), text: text.into() }
 }
 
 /// A statement at a line of its own.
 pub(super) fn sql(line: u32, text: &str) -> Sql {
-    Sql {
-        text: text.into(),
-        pos: Pos { line, column: 3 },
-    }
+    Sql { text: text.into(), pos: Pos { line, column: 3 } }
 }
 
 pub(super) fn tool(name: &str, effect: Effect, args: Value, behaviour: SqliteTool) -> Tool {
@@ -70,25 +64,10 @@ pub(super) fn tool(name: &str, effect: Effect, args: Value, behaviour: SqliteToo
 
 /// A tool without refusals that takes anything.
 pub(super) fn plain(name: &str, run: &[&str], answer: Answer) -> Tool {
-    let run = run
-        .iter()
-        .zip(20..)
-        .map(|(text, line)| sql(line, text))
-        .collect();
-    let returns = Returns {
-        status: 200,
-        headers: BTreeMap::new(),
-        answer,
-    };
-    let behaviour = SqliteTool {
-        refuse: Vec::new(),
-        run,
-        returns,
-    };
-    Tool {
-        args: None,
-        ..tool(name, Effect::Write, json!({}), behaviour)
-    }
+    let run = run.iter().zip(20..).map(|(text, line)| sql(line, text)).collect();
+    let returns = Returns { status: 200, headers: BTreeMap::new(), answer };
+    let behaviour = SqliteTool { refuse: Vec::new(), run, returns };
+    Tool { args: None, ..tool(name, Effect::Write, json!({}), behaviour) }
 }
 
 pub(super) fn contract(schema: &str, tools: Vec<Tool>) -> Contract {
@@ -114,10 +93,7 @@ pub(super) fn contract(schema: &str, tools: Vec<Tool>) -> Contract {
         workers: Vec::new(),
         world: WorldSpec {
             now: Some(NOW.into()),
-            sqlite: Some(SqliteSpec {
-                schema: vec![source("world.sql", schema)],
-                rows: Vec::new(),
-            }),
+            sqlite: Some(SqliteSpec { schema: vec![source("world.sql", schema)], rows: Vec::new() }),
             tools,
             upstreams: BTreeMap::new(),
         },
@@ -153,15 +129,9 @@ pub(super) fn desk_tools() -> Vec<Tool> {
             sql: sql(13, "SELECT 1 FROM refunds WHERE order_id = :order_id"),
             code: "already_refunded".into(),
             status: 409,
-            body: Some(Answer::Row(sql(
-                14,
-                "SELECT id, order_id FROM refunds WHERE order_id = :order_id",
-            ))),
+            body: Some(Answer::Row(sql(14, "SELECT id, order_id FROM refunds WHERE order_id = :order_id"))),
         }],
-        run: vec![sql(
-            15,
-            "INSERT INTO refunds (order_id, amount_cents) VALUES (:order_id, :amount_cents)",
-        )],
+        run: vec![sql(15, "INSERT INTO refunds (order_id, amount_cents) VALUES (:order_id, :amount_cents)")],
         returns: Returns {
             status: 201,
             headers: BTreeMap::new(),
@@ -204,11 +174,7 @@ pub(super) fn fresh(frozen: &Frozen) -> World {
 pub(super) fn permit(tool: &str) -> Permit {
     let rules = Rules::new(&WorkerId::new("worker").expect("an id"), []).expect("no globs");
     let tool = ToolName::new(tool);
-    let ask = Ask {
-        tool: &tool,
-        effect: Effect::Write,
-        at: Moment(0),
-    };
+    let ask = Ask { tool: &tool, effect: Effect::Write, at: Moment(0) };
     decide(&rules, Usage::default(), ask).expect("unlimited")
 }
 
@@ -219,10 +185,7 @@ pub(super) fn call(world: &World, tool: &str, args: Value) -> WorldAnswer {
 /// The message of a crash; panics where there was none.
 pub(super) fn crash(answer: &WorldAnswer) -> &str {
     match &answer.kind {
-        AnswerKind::Crashed {
-            code: "world_crashed",
-            message,
-        } => message,
+        AnswerKind::Crashed { code: "world_crashed", message } => message,
         other => panic!("{other:?}"),
     }
 }
@@ -237,10 +200,7 @@ pub(super) fn faults(schema: &str, tools: Vec<Tool>) -> Vec<WorldFault> {
 /// A scenario with this seed and these checks.
 pub(super) fn scenario(seed: Vec<Sql>, checks: Vec<CheckKind>) -> Scenario {
     let goal = |(n, kind): (u32, CheckKind)| {
-        let pos = Pos {
-            line: 40 + n,
-            column: 5,
-        };
+        let pos = Pos { line: 40 + n, column: 5 };
         SubGoal {
             id: format!("goal_{n}"),
             pos,
@@ -264,9 +224,6 @@ pub(super) fn scenario(seed: Vec<Sql>, checks: Vec<CheckKind>) -> Scenario {
         faults: Vec::new(),
         solution: Vec::new(),
         sub_goals: (0..).zip(checks).map(goal).collect(),
-        repeat: Repeat {
-            trials: 1,
-            pass: PassRule::All,
-        },
+        repeat: Repeat { trials: 1, pass: PassRule::All },
     }
 }

@@ -23,14 +23,7 @@ fn stock() -> Frozen {
         status: 409,
         body: None,
     };
-    let unknown = || {
-        refuse(
-            RefusalWhen::Unless,
-            1,
-            "SELECT 1 FROM items WHERE name = :name",
-            "unknown",
-        )
-    };
+    let unknown = || refuse(RefusalWhen::Unless, 1, "SELECT 1 FROM items WHERE name = :name", "unknown");
     let tool = |name: &str, refuse, run: &[&str], answer| {
         let mut tool = plain(name, run, answer);
         if let Behaviour::Sqlite(behaviour) = &mut tool.behaviour {
@@ -43,12 +36,7 @@ fn stock() -> Frozen {
         vec![
             tool(
                 "add",
-                vec![refuse(
-                    RefusalWhen::When,
-                    2,
-                    "SELECT 1 FROM items WHERE name = :name",
-                    "known",
-                )],
+                vec![refuse(RefusalWhen::When, 2, "SELECT 1 FROM items WHERE name = :name", "known")],
                 &["INSERT INTO items (name, count) VALUES (:name, :count)"],
                 Answer::Row(sql(3, "SELECT name, count FROM items WHERE name = :name")),
             ),
@@ -65,10 +53,7 @@ fn stock() -> Frozen {
             tool(
                 "drop",
                 vec![unknown()],
-                &[
-                    "DELETE FROM moves WHERE item = :name",
-                    "DELETE FROM items WHERE name = :name",
-                ],
+                &["DELETE FROM moves WHERE item = :name", "DELETE FROM items WHERE name = :name"],
                 Answer::Nothing,
             ),
             tool(
@@ -91,14 +76,8 @@ enum Op {
 
 fn op() -> impl Strategy<Value = Op> {
     let name = || {
-        prop_oneof![
-            Just("bolt"),
-            Just("nut"),
-            Just("nut!"),
-            Just("cog"),
-            Just("it's")
-        ]
-        .prop_map(str::to_owned)
+        prop_oneof![Just("bolt"), Just("nut"), Just("nut!"), Just("cog"), Just("it's")]
+            .prop_map(str::to_owned)
     };
     prop_oneof![
         (name(), -1i64..4).prop_map(|(name, count)| Op::Add(name, count)),
@@ -125,10 +104,7 @@ enum Said {
 
 impl Model {
     fn start() -> Self {
-        Self {
-            items: BTreeMap::from([("bolt".into(), 5), ("nut".into(), 0)]),
-            ..Self::default()
-        }
+        Self { items: BTreeMap::from([("bolt".into(), 5), ("nut".into(), 0)]), ..Self::default() }
     }
 
     fn apply(&mut self, op: &Op) -> Said {
@@ -139,9 +115,7 @@ impl Model {
                 self.items.insert(name.clone(), *count);
                 Said::Done(Some(json!({ "name": name, "count": count })))
             }
-            Op::Move(name, _) | Op::Drop(name) | Op::Rename(name)
-                if !self.items.contains_key(name) =>
-            {
+            Op::Move(name, _) | Op::Drop(name) | Op::Rename(name) if !self.items.contains_key(name) => {
                 Said::Refused("unknown")
             }
             Op::Move(name, by) if self.items[name] + by < 0 => Said::Crashed,
@@ -158,9 +132,7 @@ impl Model {
             }
             Op::Rename(name) => {
                 let renamed = format!("{name}!");
-                if self.items.contains_key(&renamed)
-                    || self.moves.values().any(|(item, _)| item == name)
-                {
+                if self.items.contains_key(&renamed) || self.moves.values().any(|(item, _)| item == name) {
                     return Said::Crashed;
                 }
                 let count = self.items.remove(name).unwrap_or_default();
@@ -210,38 +182,23 @@ fn objects(table: &TableRow) -> Vec<Value> {
 /// The difference of two states told in the plainest way: rows by the first column, which is the key in this world.
 fn naive(before: &[TableRow], after: &[TableRow]) -> Vec<ChangeRow> {
     let by_key = |table: &TableRow, key: &str| -> BTreeMap<String, Value> {
-        objects(table)
-            .into_iter()
-            .map(|row| (row[key].to_string(), row))
-            .collect()
+        objects(table).into_iter().map(|row| (row[key].to_string(), row)).collect()
     };
     let mut changes = Vec::new();
     for (was, is) in before.iter().zip(after) {
         let key = if was.table == "items" { "name" } else { "id" };
         let (was, is, table) = (by_key(was, key), by_key(is, key), was.table.clone());
-        let gone: Vec<_> = was
-            .iter()
-            .filter(|(key, _)| !is.contains_key(*key))
-            .collect();
-        let came: Vec<_> = is
-            .iter()
-            .filter(|(key, _)| !was.contains_key(*key))
-            .collect();
-        let differs: Vec<_> = was
-            .iter()
-            .filter(|(key, row)| is.get(*key).is_some_and(|now| now != *row))
-            .collect();
+        let gone: Vec<_> = was.iter().filter(|(key, _)| !is.contains_key(*key)).collect();
+        let came: Vec<_> = is.iter().filter(|(key, _)| !was.contains_key(*key)).collect();
+        let differs: Vec<_> =
+            was.iter().filter(|(key, row)| is.get(*key).is_some_and(|now| now != *row)).collect();
         if gone.len() + came.len() + differs.len() > 0 {
             changes.push(ChangeRow {
                 table,
                 added: came.len() as u64,
                 removed: gone.len() as u64,
                 changed: differs.len() as u64,
-                before: gone
-                    .iter()
-                    .chain(&differs)
-                    .map(|(_, row)| (*row).clone())
-                    .collect(),
+                before: gone.iter().chain(&differs).map(|(_, row)| (*row).clone()).collect(),
                 after: came
                     .iter()
                     .map(|(_, row)| (*row).clone())
@@ -338,32 +295,14 @@ fn a_change_of_type_alone_is_a_change() {
         "UPDATE t SET v = x'61' WHERE k = 2",
         "UPDATE n SET v = upper(v) WHERE v <> 'a'",
     ];
-    let world = fresh(&frozen(
-        schema,
-        vec![plain("retype", &run, Answer::Nothing)],
-    ));
+    let world = fresh(&frozen(schema, vec![plain("retype", &run, Answer::Nothing)]));
     assert_eq!(call(&world, "retype", json!({})).kind, AnswerKind::Done);
     let changes = world.changes().expect("changes");
-    assert_eq!(
-        changes[0].before,
-        [json!({ "k": 1, "v": 1 }), json!({ "k": 2, "v": "a" })]
-    );
+    assert_eq!(changes[0].before, [json!({ "k": 1, "v": 1 }), json!({ "k": 2, "v": "a" })]);
     assert_eq!(
         changes[0].after,
-        [
-            json!({ "k": 1, "v": { "r": "1.0" } }),
-            json!({ "k": 2, "v": { "b": "YQ==" } })
-        ]
+        [json!({ "k": 1, "v": { "r": "1.0" } }), json!({ "k": 2, "v": { "b": "YQ==" } })]
     );
-    assert_eq!(
-        changes[1].after,
-        [
-            json!({ "k": null, "v": "B" }),
-            json!({ "k": "k", "v": "V" })
-        ]
-    );
-    assert_eq!(
-        (changes[1].added, changes[1].removed, changes[1].changed),
-        (0, 0, 2)
-    );
+    assert_eq!(changes[1].after, [json!({ "k": null, "v": "B" }), json!({ "k": "k", "v": "V" })]);
+    assert_eq!((changes[1].added, changes[1].removed, changes[1].changed), (0, 0, 2));
 }

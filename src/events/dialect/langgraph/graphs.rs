@@ -33,17 +33,8 @@ struct Member {
 }
 
 pub(super) fn join(forest: &mut Forest<'_>, tracer_id: u8, tracer: &Tracer) {
-    let mut graphs = Graphs {
-        tracer,
-        metas: HashMap::new(),
-        names: HashMap::new(),
-    };
-    for (id, node) in forest
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.tracer == tracer_id)
-    {
+    let mut graphs = Graphs { tracer, metas: HashMap::new(), names: HashMap::new() };
+    for (id, node) in forest.nodes.iter().enumerate().filter(|(_, node)| node.tracer == tracer_id) {
         graphs.metas.insert(id as Id, tracer.meta(node.span));
         graphs.names.insert(id as Id, tracer.own_name(node.span));
     }
@@ -118,25 +109,15 @@ impl Graphs<'_> {
             if self.metas[&id].agent.is_some() || !self.tracer.is_model(forest.node(id).span) {
                 continue;
             }
-            let Some(node) = self
-                .node_of(forest, id)
-                .filter(|&node| self.name(node) == "agent")
-            else {
+            let Some(node) = self.node_of(forest, id).filter(|&node| self.name(node) == "agent") else {
                 continue;
             };
             let Up::Node(graph) = forest.node(node).parent else {
                 continue;
             };
             if matches!(forest.node(graph).role, Role::Blank) {
-                let name = self
-                    .names
-                    .get(&graph)
-                    .filter(|name| &***name != NAMELESS)
-                    .cloned();
-                forest.nodes[graph as usize].role = Role::Run(Run {
-                    name,
-                    ..Run::default()
-                });
+                let name = self.names.get(&graph).filter(|name| &***name != NAMELESS).cloned();
+                forest.nodes[graph as usize].role = Role::Run(Run { name, ..Run::default() });
             }
         }
         for &id in ids {
@@ -161,31 +142,19 @@ impl Graphs<'_> {
         let Role::Call(call) = &forest.node(id).role else {
             return None;
         };
-        let output = forest
-            .node(id)
-            .span
-            .attributes
-            .text(self.tracer.output)
-            .unwrap_or_default();
+        let output = forest.node(id).span.attributes.text(self.tracer.output).unwrap_or_default();
         let mut at = id;
         for _ in 0..WRAPPERS {
             let Up::Node(parent) = forest.node(at).parent else {
                 break;
             };
-            let requests = asked
-                .entry(parent)
-                .or_insert_with(|| requests(forest.node(parent).span));
-            let named = call
-                .tool
-                .as_deref()
-                .and_then(|tool| requests.get(tool))
-                .map_or(&[][..], Vec::as_slice);
+            let requests = asked.entry(parent).or_insert_with(|| requests(forest.node(parent).span));
+            let named =
+                call.tool.as_deref().and_then(|tool| requests.get(tool)).map_or(&[][..], Vec::as_slice);
             let request = match named {
                 [one] => Some(one),
                 // The result of a call bears its request's id.
-                many => {
-                    answered(output).and_then(|id| many.iter().find(|request| request.id == id))
-                }
+                many => answered(output).and_then(|id| many.iter().find(|request| request.id == id)),
             };
             if let Some(request) = request {
                 return Some(Args::Data(request.args.clone()));
@@ -221,18 +190,11 @@ impl Graphs<'_> {
             if node.parent != Up::Missing {
                 continue;
             }
-            let Some(&[call]) = meta
-                .outer()
-                .and_then(|outer| calls.get(outer))
-                .map(Vec::as_slice)
-            else {
+            let Some(&[call]) = meta.outer().and_then(|outer| calls.get(outer)).map(Vec::as_slice) else {
                 continue;
             };
             let other = meta.agent.is_some() && meta.agent != self.metas[&call].agent;
-            if !other
-                || busy.contains(&call)
-                || forest.node(call).span.trace_id != node.span.trace_id
-            {
+            if !other || busy.contains(&call) || forest.node(call).span.trace_id != node.span.trace_id {
                 continue;
             }
             if matches!(node.role, Role::Call(_)) {
@@ -242,11 +204,8 @@ impl Graphs<'_> {
             } else {
                 jobs.insert(call, id);
                 forest.adopt(id, call, basis::JOB_NAMESPACE);
-                forest.nodes[id as usize].role = Role::Run(Run {
-                    name: meta.agent.clone(),
-                    end_unrecorded: true,
-                    ..Run::default()
-                });
+                forest.nodes[id as usize].role =
+                    Role::Run(Run { name: meta.agent.clone(), end_unrecorded: true, ..Run::default() });
             }
         }
         for (id, call) in orphan_calls {
@@ -297,10 +256,8 @@ impl Graphs<'_> {
             if agent.as_deref() == Some(self.name(node)) {
                 members.push(Member { graph, node, run });
             } else {
-                forest.nodes[node as usize].role = Role::Group(Group {
-                    starts_none: true,
-                    ..Group::default()
-                });
+                forest.nodes[node as usize].role =
+                    Role::Group(Group { starts_none: true, ..Group::default() });
             }
         }
         members
@@ -308,22 +265,16 @@ impl Graphs<'_> {
 
     /// Passes of control, and the nodes to which a graph itself gave work.
     fn pass(&self, forest: &mut Forest<'_>, ids: &[Id], members: &[Member]) {
-        let by_run: HashMap<Id, &Member> =
-            members.iter().map(|member| (member.run, member)).collect();
+        let by_run: HashMap<Id, &Member> = members.iter().map(|member| (member.run, member)).collect();
         let mut by_step: HashMap<(Id, &str, Option<i64>), Vec<Id>> = HashMap::new();
         for member in members {
             let step = self.metas[&member.node].step;
-            by_step
-                .entry((member.graph, self.name(member.node), step))
-                .or_default()
-                .push(member.run);
+            by_step.entry((member.graph, self.name(member.node), step)).or_default().push(member.run);
         }
         // A graph with a way of its own to enter, or with passes of control, gives its nodes no work itself.
         let mut passing: HashSet<Id> = HashSet::new();
         for &id in ids.iter().filter(|&&id| self.name(id) == SWARM_ENTRY) {
-            let graph = self
-                .node_of(forest, id)
-                .map(|node| forest.node(node).parent);
+            let graph = self.node_of(forest, id).map(|node| forest.node(node).parent);
             if let Some(Up::Node(graph)) = graph {
                 passing.insert(graph);
             }
@@ -343,34 +294,19 @@ impl Graphs<'_> {
             if next.is_none() {
                 continue;
             }
-            if let Some(&[receiver]) = by_step
-                .get(&(sender.graph, &*destination, next))
-                .map(Vec::as_slice)
-            {
-                forest.passed.push(Passed {
-                    on,
-                    sender: sender.run,
-                    receiver,
-                    basis: basis::COMMAND_GOTO,
-                });
+            if let Some(&[receiver]) = by_step.get(&(sender.graph, &*destination, next)).map(Vec::as_slice) {
+                forest.passed.push(Passed { on, sender: sender.run, receiver, basis: basis::COMMAND_GOTO });
             }
         }
         for member in members {
-            let graph = self
-                .names
-                .get(&member.graph)
-                .filter(|name| &***name != NAMELESS);
+            let graph = self.names.get(&member.graph).filter(|name| &***name != NAMELESS);
             let (Some(graph), false) = (graph, passing.contains(&member.graph)) else {
                 continue;
             };
             let from = Some(Arc::clone(graph));
             if let Role::Run(run) = &mut forest.nodes[member.run as usize].role {
-                run.task = Some(Task {
-                    from,
-                    arguments: Args::None,
-                    nested: false,
-                    basis: basis::GRAPH_NODE,
-                });
+                run.task =
+                    Some(Task { from, arguments: Args::None, nested: false, basis: basis::GRAPH_NODE });
             }
         }
     }
@@ -403,17 +339,11 @@ impl Graphs<'_> {
         let command = output.get("output").unwrap_or(&output);
         if let Value::String(printed) = command {
             // traceAI records the printed form of the object.
-            let (_, goto) = printed
-                .strip_prefix("Command(graph='__parent__'")?
-                .rsplit_once("goto='")?;
+            let (_, goto) = printed.strip_prefix("Command(graph='__parent__'")?.rsplit_once("goto='")?;
             return goto.strip_suffix("')").map(Arc::from);
         }
         let parent = command.get("graph").and_then(Value::as_str) == Some("__parent__");
-        command
-            .get("goto")
-            .and_then(Value::as_str)
-            .filter(|_| parent)
-            .map(Arc::from)
+        command.get("goto").and_then(Value::as_str).filter(|_| parent).map(Arc::from)
     }
 }
 
@@ -429,10 +359,7 @@ fn requests(span: &Span) -> HashMap<String, Vec<Request>> {
     };
     let mut by_tool: HashMap<String, Vec<Request>> = HashMap::new();
     for request in requests {
-        by_tool
-            .entry(request.name.clone())
-            .or_default()
-            .push(request);
+        by_tool.entry(request.name.clone()).or_default().push(request);
     }
     by_tool
 }
