@@ -10,7 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::verdict::Exit;
 
-//mod check;
+mod check;
 mod completions;
 mod events;
 mod grade;
@@ -37,7 +37,8 @@ required is unknown, 4 error of world, harness or check, 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Verb {
-    //    Check(check::Args),
+    /// Load scenarios, diagnose them, and prove each ready, solvable and not vacuous, without the app
+    Check(check::Args),
     /// Run trials, and seal one record of each
     Run(run::Args),
     /// Tell one trial as a story
@@ -90,7 +91,7 @@ pub fn main() -> ExitCode {
         }
     };
     let done = match verb {
-        //        Verb::Check(args) => args.run(),
+        Verb::Check(args) => args.run(),
         Verb::Run(args) => args.run(),
         Verb::Show(args) => args.run(),
         Verb::Report(args) => args.run(),

@@ -14,7 +14,7 @@ use super::seal::{signed_message, verdict_map};
 use super::vouch::{Broken, Flaw, Options, VerifyError, Vouched};
 use crate::journal::canonical::{Entries, check};
 use crate::journal::{EndRow, FORMAT, GENESIS, Head, SealRow, VerdictRow};
-use crate::verdict::{Outcome, Reason, Verdict};
+use crate::verdict::{Gate, Outcome, Reason, Verdict};
 
 /// Walks the whole record.
 pub fn verify(reader: impl BufRead, options: Options<'_>) -> Result<Vouched, VerifyError> {
@@ -93,6 +93,8 @@ pub(super) struct Walk {
     at: u64,
     /// The last row is of a kind that is not known: it may have been the seal.
     strange: bool,
+    /// Calls were refused for want of a log: nothing may have come out as passed.
+    log_failed: bool,
     verdicts: Vec<VerdictRow>,
     end: Option<(u64, EndRow)>,
 }
@@ -101,7 +103,7 @@ impl Walk {
     pub(super) fn new() -> Self {
         let mut prev = [0; 64];
         prev.copy_from_slice(GENESIS.as_bytes());
-        Self { rows: 0, prev, at: 0, strange: false, verdicts: Vec::new(), end: None }
+        Self { rows: 0, prev, at: 0, strange: false, log_failed: false, verdicts: Vec::new(), end: None }
     }
 
     /// Takes one row, whatever it is.
@@ -161,8 +163,11 @@ impl Walk {
                 }
                 self.end = Some((self.rows + 1, parse(line, "end")?));
             }
-            "seal" | "turn" | "reply" | "attempt" | "outcome" | "lane" | "span" | "event" | "table"
-            | "change" | "finding" | "output" | "model" | "answer" | "phase" => {}
+            "attempt" | "outcome" | "finding" => {
+                self.log_failed |= entries.text(line, "code") == Some("log_unavailable");
+            }
+            "seal" | "turn" | "reply" | "lane" | "span" | "event" | "table" | "change" | "output"
+            | "model" | "answer" | "phase" => {}
             _ => self.strange = true,
         }
         Ok(())
@@ -214,8 +219,18 @@ impl Walk {
             return Err(Flaw::End("there is none").into());
         };
         let wrong = |why| Fault::At(*row, Flaw::End(why));
+        if end.error.is_some() {
+            return match end.outcome {
+                Outcome::Error => Ok(Outcome::Error),
+                _ => Err(wrong("an error whose outcome is none")),
+            };
+        }
         let mut goals = Vec::new();
         let mut task = Verdict::Passed;
+        if self.log_failed {
+            task = Verdict::Unknown(Reason::RecordIncomplete);
+            goals.push((Gate::Required, task));
+        }
         for row in &self.verdicts {
             let verdict = said(&row.verdict, row.reason.as_deref());
             let verdict = verdict.ok_or_else(|| wrong("a verdict of no known kind"))?;
@@ -223,12 +238,6 @@ impl Walk {
             if row.subject == "task" {
                 task = counted(task, row, verdict);
             }
-        }
-        if end.error.is_some() {
-            return match end.outcome {
-                Outcome::Error => Ok(Outcome::Error),
-                _ => Err(wrong("an error whose outcome is none")),
-            };
         }
         if end.outcome != Outcome::of(goals) {
             return Err(wrong("the outcome"));
@@ -298,7 +307,6 @@ fn said(verdict: &str, reason: Option<&str>) -> Option<Verdict> {
 
 /// The task's verdict with one more of its sub-goals: required ones count, and so does an `if_seen` one that failed.
 fn counted(task: Verdict, row: &VerdictRow, verdict: Verdict) -> Verdict {
-    use crate::verdict::Gate;
     match (row.gate, verdict) {
         (Gate::Required, _) | (Gate::IfSeen, Verdict::Failed) => task.and(verdict),
         _ => task,
