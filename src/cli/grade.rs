@@ -42,7 +42,7 @@ fn one(path: &Path, scenario: Option<Source>) -> Result<Exit, Told> {
     let at = |error: &dyn std::fmt::Display| Told::usage(format!("{name}: {error}"));
     let file = File::open(path).map_err(|error| at(&error))?;
     // A record that does not hold is no evidence.
-    verify(BufReader::new(file), Options::default()).map_err(|error| at(&error))?;
+    let _ = verify(BufReader::new(file), Options::default()).map_err(|error| at(&error))?;
     let regraded = scenario.is_some();
     let again = again(path, scenario).map_err(|error| at(&error))?;
     for verdict in &again.grades.verdicts {

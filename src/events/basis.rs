@@ -14,6 +14,7 @@ pub(super) fn in_hand_off(basis: &str) -> &'static str {
     match basis {
         _ if basis.ends_with("_first") => CALL_IN_HAND_OFF_FIRST,
         _ if basis.ends_with("_next") => CALL_IN_HAND_OFF_NEXT,
+        _ if basis.ends_with("_beside") => CALL_BESIDE,
         _ => CALL_IN_HAND_OFF,
     }
 }
@@ -84,7 +85,8 @@ pub const HANDOFF_MESSAGE: &str = "handoff_message_next";
 pub const JOB_NAMESPACE: &str = "job_namespace";
 /// LangGraph: a call gave back a command to go to a node, and that node's agent ran at the graph's next step.
 pub const COMMAND_GOTO: &str = "command_goto_next";
-/// LangGraph: a graph's node that is an agent.
-pub const GRAPH_NODE: &str = "graph_node";
+/// LangGraph: a graph's node that is an agent. It rests on the node's place among the graph's own: a call around it
+/// that never came could have shown another cause.
+pub const GRAPH_NODE: &str = "graph_node_beside";
 /// LlamaIndex: a call bears the id of the request that an agent's step made.
 pub const TOOL_REQUEST: &str = "tool_request";
