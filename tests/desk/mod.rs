@@ -296,7 +296,7 @@ impl Address {
         let mut all = Vec::new();
         let read = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut all)).await;
         // A reset after the answer is an end like any other.
-        let reset = matches!(read.expect("an end"), Err(_));
+        let reset = read.expect("an end").is_err();
         Answer::parse(&all, reset)
     }
 

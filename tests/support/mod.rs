@@ -10,10 +10,7 @@ use std::io::Write;
 
 /// Says that `test` could not run, and why.
 pub fn skip(test: &str, reason: &str) {
-    assert!(
-        std::env::var_os("MOCKTRIAL_NO_SKIP").is_none(),
-        "{test} was skipped: {reason}"
-    );
+    assert!(std::env::var_os("MOCKTRIAL_NO_SKIP").is_none(), "{test} was skipped: {reason}");
     println!("skipped: {test}: {reason}");
     if let Some(path) = std::env::var_os("MOCKTRIAL_SKIPPED") {
         let line = format!("{test}: {}\n", reason.replace('\n', " "));
