@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
-use rustix::process::{getpid, getsid, pidfd_open, pidfd_send_signal, set_child_subreaper};
+use rustix::process::{getpid, pidfd_open, pidfd_send_signal, set_child_subreaper};
 use tokio::io::unix::AsyncFd;
 
 /// How often the tree is looked at again after everything in it was killed.
@@ -267,7 +267,12 @@ struct Stat {
 
 impl Stat {
     fn read(pid: Pid) -> Option<Self> {
-        let text = read(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+        Self::of(&pid.as_raw_nonzero().to_string())
+    }
+
+    /// `process` is an id, or `self`.
+    fn of(process: &str) -> Option<Self> {
+        let text = read(format!("/proc/{process}/stat")).ok()?;
         let text = String::from_utf8_lossy(&text);
         // The name in parentheses may hold anything, parentheses included.
         let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace();
@@ -281,7 +286,9 @@ impl Stat {
 /// A zombie says no more than its group and session. It is reaped when it is of the app's group, or of a session that
 /// is not ours, which no process has that we started ourselves.
 fn reap_orphan(pid: Pid, stat: &Stat, root: Pid) {
-    let ours = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
+    // Not `getsid`: in a container whose first process is outside, our session has the number 0 (a CI runner's usual
+    // place), and rustix takes that for an impossible answer.
+    let ours = Stat::of("self").map_or(0, |us| us.session);
     if stat.group == root.as_raw_nonzero().get() || stat.session != ours {
         let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
     }
