@@ -118,6 +118,7 @@ fn trial() -> TrialRow {
         values: Default::default(),
         number: 1,
         retry_of: None,
+        binding_proof: false,
         seed: "1".to_owned(),
         digests: Default::default(),
         files: Default::default(),

@@ -77,6 +77,11 @@ impl TrialId {
         Self(format!("{scenario}/{case}-{number}{tail}").into())
     }
 
+    /// A trial that is run beside the plan, only to show which workers' calls come through their channels.
+    pub fn binding(scenario: &str, case: usize) -> Self {
+        Self(format!("{scenario}/{case}-binding").into())
+    }
+
     /// The id as it stands in file names and reports.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -3,10 +3,12 @@
 //! The plan follows from the files alone and is the same on every machine. Trials share nothing that could carry
 //! evidence; the pool bounds how many are in flight, and with them the memory. A trial that waits costs no core.
 
+mod bindings;
 mod plan;
 mod pool;
 mod tally;
 
-pub use plan::{Plan, Selection, plan};
-pub use pool::{Done, Progress, Settings, run};
+pub use bindings::called;
+pub use plan::{Plan, Selection, plan, plan_bindings};
+pub use pool::{Done, Progress, Ran, Settings, run};
 pub use tally::{ScenarioTally, Tally, judge, scenarios};

@@ -15,6 +15,7 @@ mod completions;
 mod events;
 mod grade;
 mod keygen;
+mod prove;
 mod receive;
 mod report;
 mod reports;
@@ -41,6 +42,8 @@ enum Verb {
     Check(check::Args),
     /// Run trials, and seal one record of each
     Run(run::Args),
+    /// Show that each worker's calls come through its channel
+    Prove(prove::Args),
     /// Tell one trial as a story
     Show(show::Args),
     /// Print a finished run again: to the terminal, or as JSON, Markdown, JUnit or SARIF
@@ -93,6 +96,7 @@ pub fn main() -> ExitCode {
     let done = match verb {
         Verb::Check(args) => args.run(),
         Verb::Run(args) => args.run(),
+        Verb::Prove(args) => args.run(),
         Verb::Show(args) => args.run(),
         Verb::Report(args) => args.run(),
         Verb::Verify(args) => args.run(),

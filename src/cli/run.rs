@@ -4,8 +4,6 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
-
 use super::reports::{Kept, Reports, Wanted};
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
@@ -13,7 +11,7 @@ use crate::journal::RedactionKey;
 use crate::record::{Host, LateCalls, PlannedTrial, RUN_FORMAT, RunFile, SigningKey, Tally, TrialState};
 use crate::report::term;
 use crate::scenario::Suite;
-use crate::scheduler::{self, Done, Plan, Progress, ScenarioTally, Selection, Settings};
+use crate::scheduler::{self, Done, Plan, Progress, Ran, ScenarioTally, Selection, Settings};
 use crate::target;
 use crate::trial::{Finished, Planned, Stage};
 use crate::verdict::{Exit, Outcome};
@@ -66,19 +64,14 @@ impl Args {
         run.write(&out.folder).map_err(Told::usage)?;
         runtime()?.block_on(async {
             let stages = stages(&suites, worlds, &out.folder, clock, sign).await?;
-            let settings = Settings {
-                jobs: self.jobs.into(),
-                fail_fast: self.fail_fast,
-                wind_down: CancellationToken::new(),
-                interrupt: CancellationToken::new(),
-            };
+            let settings = Settings::new(self.jobs.into(), self.fail_fast);
             listen_for_interrupts(&settings);
             let mut line = Line::new(plan.trials.len());
-            let done = scheduler::run(&stages, plan, &settings, &mut line).await;
+            let Ran { done, beside, .. } = scheduler::run(&stages, plan, &settings, &mut line).await;
             line.clear();
             let told = tell(&stages, &done, self.wanted)?;
             let scenarios = scheduler::scenarios(&done);
-            conclude(&mut run, &done, &scenarios, &stages, clock);
+            conclude(&mut run, &done, &beside, &scenarios, &stages, clock);
             run.write(&out.folder).map_err(Told::trouble)?;
             term::totals(&mut anstream::stdout(), &told).map_err(Told::trouble)?;
             Ok(exit(&done, &scenarios, &settings))
@@ -87,14 +80,14 @@ impl Args {
 }
 
 /// Where a run's files go.
-struct Out {
+pub(super) struct Out {
     id: String,
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
 }
 
 impl Out {
     /// A folder that holds no run yet.
-    fn make(wanted: Option<PathBuf>, clock: Clock) -> Result<Self, Told> {
+    pub(super) fn make(wanted: Option<PathBuf>, clock: Clock) -> Result<Self, Told> {
         let seconds = clock.unix_nanos(clock.now()) / 1_000_000_000;
         let id = format!("{seconds}-{}", std::process::id());
         let latest = wanted.is_none();
@@ -115,7 +108,7 @@ impl Out {
 }
 
 /// One stage per suite, its app set up.
-async fn stages(
+pub(super) async fn stages(
     suites: &[Suite],
     worlds: Vec<Frozen>,
     out: &Path,
@@ -137,7 +130,7 @@ async fn stages(
 }
 
 /// The first Ctrl-C lets the trials in flight finish, the second ends them.
-fn listen_for_interrupts(settings: &Settings) {
+pub(super) fn listen_for_interrupts(settings: &Settings) {
     let (wind_down, interrupt) = (settings.wind_down.clone(), settings.interrupt.clone());
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
@@ -151,14 +144,14 @@ fn listen_for_interrupts(settings: &Settings) {
 }
 
 /// One line of progress on standard error, where that is a terminal.
-struct Line {
+pub(super) struct Line {
     total: usize,
     done: usize,
     shown: bool,
 }
 
 impl Line {
-    fn new(total: usize) -> Self {
+    pub(super) fn new(total: usize) -> Self {
         Self { total, done: 0, shown: std::io::stderr().is_terminal() }
     }
 
@@ -206,7 +199,7 @@ fn tell(stages: &[Arc<Stage>], done: &[Done], wanted: Wanted) -> Result<crate::r
     Ok(reports.totals)
 }
 
-fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
+pub(super) fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
     let trials = plan.trials.iter().map(|(_, planned)| (planned.id.to_string(), entry(planned, None)));
     RunFile {
         format: RUN_FORMAT,
@@ -229,6 +222,7 @@ fn entry(planned: &Planned, finished: Option<&Finished>) -> PlannedTrial {
         case: planned.case,
         number: planned.number,
         retry_of: planned.retry_of.as_ref().map(ToString::to_string),
+        binding_proof: planned.binding_proof,
         resumes: None,
         state: match finished {
             None => TrialState::Planned,
@@ -242,9 +236,18 @@ fn entry(planned: &Planned, finished: Option<&Finished>) -> PlannedTrial {
     }
 }
 
+/// Writes down the trials beside the plan, and that the run is over.
+pub(super) fn told_of_beside(run: &mut RunFile, beside: &[Done], clock: Clock) {
+    for one in beside {
+        run.trials.insert(one.planned.id.to_string(), entry(&one.planned, one.finished.as_ref()));
+    }
+    run.ended_at = Some(clock.unix_nanos(clock.now()).to_string());
+}
+
 fn conclude(
     run: &mut RunFile,
     done: &[Done],
+    beside: &[Done],
     scenarios: &[ScenarioTally],
     stages: &[Arc<Stage>],
     clock: Clock,
@@ -277,7 +280,7 @@ fn conclude(
         }));
         run.unknown_tokens.extend(stage.unknown_tokens());
     }
-    run.ended_at = Some(clock.unix_nanos(clock.now()).to_string());
+    told_of_beside(run, beside, clock);
 }
 
 fn exit(done: &[Done], scenarios: &[ScenarioTally], settings: &Settings) -> Exit {

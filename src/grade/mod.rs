@@ -7,6 +7,7 @@
 
 mod ask;
 mod audit;
+mod bindings;
 mod builder;
 mod claims;
 mod closed;
@@ -22,6 +23,7 @@ mod value;
 mod weigh;
 
 pub use ask::ask;
+pub use bindings::{needed_bindings, shown_bindings};
 pub use builder::{EvidenceBuilder, TRACE, event};
 pub use evidence::{Action, Evidence, EvidenceError, Said, Whose};
 pub use goals::{ANSWERED, Grades, STAYED_PERMITTED, grade};

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::name::TrialId;
 use crate::verdict::{Gate, Outcome};
 
 /// A row kind: the word in the `row` field.
@@ -45,6 +46,9 @@ pub struct TrialRow {
     pub number: u32,
     /// The id of the trial this one retries.
     pub retry_of: Option<String>,
+    /// Whether it was run beside the plan, only to show which workers' calls come through their channels.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub binding_proof: bool,
     /// Seed of everything random in this trial, decimal.
     pub seed: String,
     /// Digests (`sha256:…`) by role: `contract`, `scenario`, `schema:PATH`, `script:PATH`, `app`, `mocktrial`, …
@@ -60,6 +64,16 @@ pub struct TrialRow {
     /// Workers whose binding is proven, and by what (`trial`, or the id of the trial that proved it).
     #[serde(default)]
     pub bindings: BTreeMap<String, String>,
+}
+
+impl TrialRow {
+    /// The id of the trial it begins.
+    pub fn id(&self) -> TrialId {
+        if self.binding_proof {
+            return TrialId::binding(&self.scenario, self.case);
+        }
+        TrialId::new(&self.scenario, self.case, self.number, self.retry_of.is_some())
+    }
 }
 
 /// `turn`: the user said something.

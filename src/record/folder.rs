@@ -167,12 +167,10 @@ fn broken(row: u64, why: Flaw) -> Standing {
 /// Which other trial's record this is, if the first row can be read and says so.
 fn other_trial(path: &Path, planned: &PlannedTrial) -> Option<String> {
     let row = read(path).ok()?.next()?.ok()?.parse::<TrialRow>().ok()?;
-    let is = (row.scenario.as_str(), row.case, row.number, &row.retry_of);
-    let asked = (planned.scenario.as_str(), planned.case, planned.number, &planned.retry_of);
-    (is != asked).then(|| {
-        let tail = if row.retry_of.is_some() { "-retry" } else { "" };
-        format!("{}/{}-{}{tail}", row.scenario, row.case, row.number)
-    })
+    let is = (row.scenario.as_str(), row.case, row.number, &row.retry_of, row.binding_proof);
+    let asked = &planned;
+    let asked = (asked.scenario.as_str(), asked.case, asked.number, &asked.retry_of, asked.binding_proof);
+    (is != asked).then(|| row.id().to_string())
 }
 
 /// Every file below `at` that is not among `planned`.

@@ -81,6 +81,9 @@ pub struct PlannedTrial {
     pub number: u32,
     /// The id of the trial this one retries.
     pub retry_of: Option<String>,
+    /// Whether it is none of the plan, but was run to show which workers' calls come through their channels.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub binding_proof: bool,
     /// The id of the unsealed trial of an interrupted run that this one stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumes: Option<String>,

@@ -89,9 +89,7 @@ impl Story {
 
     /// `SCENARIO/CASE-NUMBER`.
     pub fn id(&self) -> TrialId {
-        let trial = &self.trial;
-        let retry = trial.retry_of.is_some();
-        TrialId::new(&trial.scenario, trial.case, trial.number, retry)
+        self.trial.id()
     }
 
     /// What the trial came to. A record without an end is of an interrupted trial, which is an error.

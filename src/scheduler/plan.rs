@@ -6,8 +6,10 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::name::TrialId;
-use crate::scenario::Suite;
+use crate::scenario::{Scenario, Suite};
 use crate::trial::Planned;
+
+use super::bindings::Prospects;
 
 /// What of the files is to be run.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,8 @@ pub struct Selection {
 pub struct Plan {
     /// The suite each trial belongs to, and the trial.
     pub trials: Vec<(usize, Planned)>,
+    /// By suite: whose bindings are to be shown, and which scenarios could.
+    pub(super) prospects: Vec<Prospects>,
 }
 
 /// Plans the suites: by scenario name, case and repeat.
@@ -39,23 +43,42 @@ pub fn plan(suites: &[Suite], selection: &Selection) -> Plan {
             let repeats = selection.trials.unwrap_or(scenario.repeat.trials);
             for case in 0..scenario.cases.len() {
                 for number in 1..=repeats {
-                    let id = TrialId::new(&scenario.name, case, number, false);
-                    let seed = seed(&id, selection.seed);
-                    let planned = Planned {
-                        id,
-                        scenario: Arc::clone(scenario),
-                        case,
-                        number,
-                        retry_of: None,
-                        seed,
-                        bindings: BTreeMap::new(),
-                    };
-                    trials.push((at, planned));
+                    trials.push((at, planned(scenario, case, number, selection)));
                 }
             }
         }
     }
-    Plan { trials }
+    let prospects = suites.iter().enumerate().map(|(at, suite)| {
+        let mut prospects = Prospects::new(suite, |scenario| planned(scenario, 0, 1, selection));
+        let own = trials.iter().enumerate().filter(|(_, (suite, _))| *suite == at);
+        prospects.plan(&suite.contract, own.map(|(place, (_, planned))| (place, planned)));
+        prospects
+    });
+    Plan { prospects: prospects.collect(), trials }
+}
+
+/// Plans nothing but to show every binding there is.
+pub fn plan_bindings(suites: &[Suite], selection: &Selection) -> Plan {
+    let prospects = suites.iter().map(|suite| {
+        let mut prospects = Prospects::new(suite, |scenario| planned(scenario, 0, 1, selection));
+        prospects.want_all(&suite.contract);
+        prospects
+    });
+    Plan { prospects: prospects.collect(), trials: Vec::new() }
+}
+
+fn planned(scenario: &Arc<Scenario>, case: usize, number: u32, selection: &Selection) -> Planned {
+    let id = TrialId::new(&scenario.name, case, number, false);
+    Planned {
+        seed: seed(&id, selection.seed),
+        id,
+        scenario: Arc::clone(scenario),
+        case,
+        number,
+        retry_of: None,
+        binding_proof: false,
+        bindings: BTreeMap::new(),
+    }
 }
 
 /// Of the trial's name and the run's seed, so that adding a scenario changes no other's seed.

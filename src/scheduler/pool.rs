@@ -1,8 +1,10 @@
 //! Works a plan off, so many trials at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +14,7 @@ use crate::name::TrialId;
 use crate::trial::{self, Finished, Planned, Stage};
 use crate::verdict::Outcome;
 
+use super::bindings::{Next, Shown};
 use super::plan::Plan;
 
 /// How a plan is worked off.
@@ -25,6 +28,14 @@ pub struct Settings {
     pub wind_down: CancellationToken,
     /// Cancelled: end the trials in flight now.
     pub interrupt: CancellationToken,
+}
+
+impl Settings {
+    /// Nothing is cancelled yet.
+    pub fn new(jobs: usize, fail_fast: bool) -> Self {
+        let (wind_down, interrupt) = (CancellationToken::new(), CancellationToken::new());
+        Self { jobs, fail_fast, wind_down, interrupt }
+    }
 }
 
 /// One planned trial and what became of it.
@@ -55,30 +66,71 @@ pub trait Progress {
     fn ended(&mut self, done: &Done);
 }
 
-/// Runs the plan. Answers one [`Done`] per planned trial, in the plan's order.
+/// What a run came to.
+#[derive(Debug)]
+pub struct Ran {
+    /// One per planned trial, in the plan's order.
+    pub done: Vec<Done>,
+    /// Trials beside the plan, that only showed whose calls come through their channels.
+    pub beside: Vec<Done>,
+    /// By suite: workers whose binding was shown, and by which trial.
+    pub bindings: Vec<BTreeMap<String, String>>,
+    /// By suite: workers whose binding was wanted and not shown.
+    pub unshown: Vec<Vec<String>>,
+}
+
+/// Runs the plan.
 pub async fn run(
     stages: &[Arc<Stage>],
     plan: Plan,
     settings: &Settings,
     progress: &mut impl Progress,
-) -> Vec<Done> {
+) -> Ran {
     let slots = Arc::new(Semaphore::new(settings.jobs.max(1)));
-    let mut waiting = plan.trials.into_iter().enumerate();
+    let mut waiting: BTreeMap<usize, (usize, Planned)> = plan.trials.into_iter().enumerate().collect();
+    let mut ran = Ran { done: Vec::new(), beside: Vec::new(), bindings: Vec::new(), unshown: Vec::new() };
+    for (suite, mut prospects) in plan.prospects.into_iter().enumerate() {
+        let mut shown = Shown::default();
+        while !settings.wind_down.is_cancelled() {
+            let (place, planned, into) = match prospects.next(&mut shown) {
+                None => break,
+                Some(Next::Planned(place)) => match waiting.remove(&place) {
+                    Some((_, planned)) => (place, planned, &mut ran.done),
+                    None => continue,
+                },
+                Some(Next::Beside(planned)) => (usize::MAX, *planned, &mut ran.beside),
+            };
+            let planned = Planned { bindings: shown.by.clone(), ..planned };
+            let done = one(&stages[suite], (place, suite), planned, &settings.interrupt).await;
+            if let Some(finished) = &done.finished {
+                shown.add(&finished.shown, &done.planned.id);
+            }
+            if !done.planned.binding_proof {
+                land(&done, settings, progress);
+            }
+            into.push(done);
+        }
+        ran.unshown.push(prospects.missing(&shown).cloned().collect());
+        ran.bindings.push(shown.by);
+    }
+    for (suite, planned) in waiting.values_mut() {
+        planned.bindings = ran.bindings[*suite].clone();
+    }
     let mut flying = JoinSet::new();
-    let mut all = Vec::new();
     loop {
         let begin = tokio::select! {
             biased;
             () = settings.wind_down.cancelled() => None,
             slot = Arc::clone(&slots).acquire_owned() => slot.ok(),
         };
-        while let Some(joined) = flying.try_join_next() {
-            land(joined, settings, progress, &mut all);
+        while let Some(Ok(done)) = flying.try_join_next() {
+            land(&done, settings, progress);
+            ran.done.push(done);
         }
         if begin.is_none() || settings.wind_down.is_cancelled() {
             break;
         }
-        let Some((place, (suite, planned))) = waiting.next() else {
+        let Some((place, (suite, planned))) = waiting.pop_first() else {
             break;
         };
         let stage = Arc::clone(&stages[suite]);
@@ -89,31 +141,24 @@ pub async fn run(
             done
         });
     }
-    while let Some(joined) = flying.join_next().await {
-        land(joined, settings, progress, &mut all);
+    while let Some(Ok(done)) = flying.join_next().await {
+        land(&done, settings, progress);
+        ran.done.push(done);
     }
     for (place, (suite, planned)) in waiting {
         let done = Done { place, suite, planned, finished: None, first: None };
         progress.ended(&done);
-        all.push(done);
+        ran.done.push(done);
     }
-    all.sort_by_key(|done| done.place);
-    all
+    ran.done.sort_by_key(|done| done.place);
+    ran
 }
 
-fn land(
-    joined: Result<Done, tokio::task::JoinError>,
-    settings: &Settings,
-    progress: &mut impl Progress,
-    all: &mut Vec<Done>,
-) {
-    // A trial that panicked took its task with it; the plan still lists it, and it counts as never graded.
-    let Ok(done) = joined else { return };
-    progress.ended(&done);
+fn land(done: &Done, settings: &Settings, progress: &mut impl Progress) {
+    progress.ended(done);
     if settings.fail_fast && matches!(done.outcome(), Some(Outcome::Failed | Outcome::Error)) {
         settings.wind_down.cancel();
     }
-    all.push(done);
 }
 
 /// One trial, and once more where infrastructure is to blame.
@@ -124,7 +169,7 @@ async fn one(
     interrupt: &CancellationToken,
 ) -> Done {
     let first = attempt(stage, &planned, interrupt).await;
-    if !first.may_retry() || interrupt.is_cancelled() {
+    if !first.may_retry() || planned.binding_proof || interrupt.is_cancelled() {
         return Done { place, suite, planned, finished: Some(first), first: None };
     }
     let again = Planned {
@@ -136,18 +181,26 @@ async fn one(
     Done { place, suite, planned: again, finished: Some(second), first: Some(first) }
 }
 
+/// Runs a trial; one that cannot even begin, or that throws, is an error of that trial alone.
 async fn attempt(stage: &Stage, planned: &Planned, interrupt: &CancellationToken) -> Finished {
-    trial::run(stage, planned, interrupt).await.unwrap_or_else(|error| Finished {
+    let broken = |code: &str, message: String| Finished {
         path: planned.path(&stage.out),
         verdicts: Vec::new(),
         end: EndRow {
             task: Judged { verdict: "unknown".to_owned(), reason: None },
             workers: BTreeMap::new(),
             outcome: Outcome::Error,
-            error: Some(TrialError { code: "no_record".to_owned(), message: error.to_string(), line: None }),
+            error: Some(TrialError { code: code.to_owned(), message, line: None }),
         },
         sealed: None,
         phases: Vec::new(),
         attempts: 0,
-    })
+        shown: BTreeSet::new(),
+    };
+    match AssertUnwindSafe(trial::run(stage, planned, interrupt)).catch_unwind().await {
+        Ok(ran) => ran.unwrap_or_else(|error| broken("no_record", error.to_string())),
+        Err(_) => {
+            broken("harness_failed", "a defect of mocktrial: this trial threw, see standard error".to_owned())
+        }
+    }
 }

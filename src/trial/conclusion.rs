@@ -1,6 +1,6 @@
 //! From the record to its seal: what was written is read back, asked about, graded and sealed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,6 +59,8 @@ pub struct Finished {
     pub phases: Vec<Phase>,
     /// Attempts on record.
     pub attempts: usize,
+    /// Workers of whom a call came through their channel.
+    pub shown: BTreeSet<String>,
 }
 
 impl Finished {
@@ -128,6 +130,7 @@ pub(super) async fn conclude(
         sealed,
         phases: phases.done,
         attempts: evidence.actions.len(),
+        shown: grade::shown_bindings(&evidence),
     }
 }
 

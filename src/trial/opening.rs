@@ -29,6 +29,8 @@ pub struct Planned {
     pub number: u32,
     /// The trial this one retries.
     pub retry_of: Option<TrialId>,
+    /// Run beside the plan, only to show which workers' calls come through their channels.
+    pub binding_proof: bool,
     /// Of everything random in it.
     pub seed: u64,
     /// Workers whose binding another trial of the same app has proven: worker to that trial's id.
@@ -203,6 +205,7 @@ fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
         values: planned.values().clone(),
         number: planned.number,
         retry_of: planned.retry_of.as_ref().map(TrialId::to_string),
+        binding_proof: planned.binding_proof,
         seed: planned.seed.to_string(),
         digests,
         files,

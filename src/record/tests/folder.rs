@@ -16,6 +16,7 @@ fn run(folder: &Path, key: Option<&SigningKey>) -> RunFile {
             case: 0,
             number,
             retry_of: None,
+            binding_proof: false,
             resumes: None,
             state: TrialState::Planned,
         };

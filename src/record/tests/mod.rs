@@ -27,6 +27,7 @@ fn trial() -> TrialRow {
         contract: "contract.yaml".to_owned(),
         scenario_file: "refund_once.scenario.yaml".to_owned(),
         version: "0".to_owned(),
+        binding_proof: false,
         bindings: Default::default(),
     }
 }
