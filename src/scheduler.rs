@@ -6,9 +6,9 @@
 mod bindings;
 mod plan;
 mod pool;
-mod tally;
+mod settled;
 
 pub use bindings::called;
 pub use plan::{Plan, Selection, plan, plan_bindings};
 pub use pool::{Done, Progress, Ran, Settings, run};
-pub use tally::{ScenarioTally, Tally, judge, scenarios};
+pub use settled::FailFast;

@@ -6,7 +6,7 @@ use super::run::{Line, Out, listen_for_interrupts, run_file, stages, told_of_bes
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
 use crate::scenario::Suite;
-use crate::scheduler::{self, Ran, Selection, Settings};
+use crate::scheduler::{self, FailFast, Ran, Selection, Settings};
 use crate::verdict::Exit;
 use crate::world::Frozen;
 
@@ -34,7 +34,7 @@ impl Args {
         run.write(&out.folder).map_err(Told::usage)?;
         runtime()?.block_on(async {
             let stages = stages(&suites, worlds, &out.folder, clock, None).await?;
-            let settings = Settings::new(1, false);
+            let settings = Settings::new(1, FailFast::Never);
             listen_for_interrupts(&settings);
             let ran = scheduler::run(&stages, plan, &settings, &mut Line::new(0)).await;
             told_of_beside(&mut run, &ran.beside, clock);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::Told;
 use super::reports::{Kept, Reports, Wanted};
 use crate::record::{RunFile, TrialState, trial_file};
-use crate::report::term;
+use crate::report::{repeats, term};
 use crate::verdict::Exit;
 
 /// Print a finished run again from its records
@@ -34,10 +34,9 @@ impl Args {
         let quiet = self.json || self.markdown;
         let mut out = anstream::stdout();
         let retried: Vec<_> = run.trials.values().filter_map(|trial| trial.retry_of.clone()).collect();
-        let mut not_run = 0;
-        for (id, trial) in &run.trials {
+        for (id, trial) in run.trials.iter().filter(|(_, trial)| !trial.binding_proof) {
             let Some(file) = trial_file(id).filter(|_| !matches!(trial.state, TrialState::Planned)) else {
-                not_run += 1;
+                reports.totals.not_run += 1;
                 continue;
             };
             let kept = Kept {
@@ -53,12 +52,9 @@ impl Args {
         } else if self.markdown {
             reports.markdown(&mut out).map_err(Told::trouble)?;
         } else {
-            if not_run > 0 {
-                println!("{not_run} trials were planned and not run");
-            }
+            repeats(&mut out, &run).map_err(Told::trouble)?;
             term::totals(&mut out, &reports.totals).map_err(Told::trouble)?;
         }
-        let exits = run.scenarios.values().map(|tally| Exit::from(tally.verdict));
-        Ok(exits.fold(Exit::Passed, Exit::worse))
+        Ok(run.exit())
     }
 }

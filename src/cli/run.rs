@@ -7,11 +7,14 @@ use std::sync::Arc;
 use super::reports::{Kept, Reports, Wanted};
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
+use crate::grade::Tally;
 use crate::journal::RedactionKey;
-use crate::record::{Host, LateCalls, PlannedTrial, RUN_FORMAT, RunFile, SigningKey, Tally, TrialState};
-use crate::report::term;
+use crate::record::{
+    Host, LateCalls, PlannedTrial, RUN_FORMAT, RunFile, ScenarioTally, SigningKey, TrialState,
+};
+use crate::report::{repeats, term};
 use crate::scenario::Suite;
-use crate::scheduler::{self, Done, Plan, Progress, Ran, ScenarioTally, Selection, Settings};
+use crate::scheduler::{self, Done, FailFast, Plan, Progress, Ran, Selection, Settings};
 use crate::target;
 use crate::trial::{Finished, Planned, Stage};
 use crate::verdict::{Exit, Outcome};
@@ -35,9 +38,12 @@ pub struct Args {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Begin no trial after one has failed
-    #[arg(long)]
-    fail_fast: bool,
+    /// Begin no trial after a case has failed; with `=scenario`, only none of a case whose verdict is settled
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "run", value_parser = ["run", "scenario"])]
+    fail_fast: Option<String>,
+    /// Run in an order of this seed's, instead of by name
+    #[arg(long, value_name = "SEED")]
+    shuffle: Option<u64>,
     /// Where records and the run file go [default: .mocktrial/RUN, with .mocktrial/latest]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -52,29 +58,39 @@ impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
         let (suites, worlds): (Vec<Suite>, Vec<Frozen>) = suite::open(&self.paths)?.into_iter().unzip();
         let sign = self.sign_key.as_deref().map(SigningKey::load).transpose().map_err(Told::usage)?;
-        let selection = Selection { filter: self.filter.clone(), trials: self.trials, seed: self.seed };
+        let selection = Selection {
+            filter: self.filter.clone(),
+            trials: self.trials,
+            seed: self.seed,
+            shuffle: self.shuffle,
+        };
         let plan = scheduler::plan(&suites, &selection);
         if plan.trials.is_empty() {
             let filter = self.filter.unwrap_or_default();
             return Err(Told::usage(format!("no scenario's name holds `{filter}`; nothing was run")));
         }
+        let fail_fast = match self.fail_fast.as_deref() {
+            None => FailFast::Never,
+            Some("scenario") => FailFast::Scenario,
+            Some(_) => FailFast::Run,
+        };
         let clock = Clock::start();
         let out = Out::make(self.out, clock)?;
         let mut run = run_file(&out, &plan, clock);
         run.write(&out.folder).map_err(Told::usage)?;
         runtime()?.block_on(async {
             let stages = stages(&suites, worlds, &out.folder, clock, sign).await?;
-            let settings = Settings::new(self.jobs.into(), self.fail_fast);
+            let settings = Settings::new(self.jobs.into(), fail_fast);
             listen_for_interrupts(&settings);
             let mut line = Line::new(plan.trials.len());
             let Ran { done, beside, .. } = scheduler::run(&stages, plan, &settings, &mut line).await;
             line.clear();
             let told = tell(&stages, &done, self.wanted)?;
-            let scenarios = scheduler::scenarios(&done);
-            conclude(&mut run, &done, &beside, &scenarios, &stages, clock);
+            conclude(&mut run, &done, &beside, &stages, clock);
             run.write(&out.folder).map_err(Told::trouble)?;
+            repeats(&mut anstream::stdout(), &run).map_err(Told::trouble)?;
             term::totals(&mut anstream::stdout(), &told).map_err(Told::trouble)?;
-            Ok(exit(&done, &scenarios, &settings))
+            Ok(exit(&run, &settings))
         })
     }
 }
@@ -192,6 +208,7 @@ fn tell(stages: &[Arc<Stage>], done: &[Done], wanted: Wanted) -> Result<crate::r
             }
         }
         if one.finished.is_none() {
+            reports.totals.not_run += 1;
             writeln!(out, "{}: not run", one.planned.id).map_err(Told::trouble)?;
         }
     }
@@ -201,6 +218,11 @@ fn tell(stages: &[Arc<Stage>], done: &[Done], wanted: Wanted) -> Result<crate::r
 
 pub(super) fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
     let trials = plan.trials.iter().map(|(_, planned)| (planned.id.to_string(), entry(planned, None)));
+    let scenarios = plan.trials.iter().map(|(_, planned)| {
+        let pass = planned.scenario.repeat.pass;
+        let tally = ScenarioTally { verdict: Outcome::Unknown, pass, tally: Tally::default(), flaky: false };
+        (planned.scenario.name.clone(), tally)
+    });
     RunFile {
         format: RUN_FORMAT,
         id: out.id.clone(),
@@ -210,7 +232,7 @@ pub(super) fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
         ended_at: None,
         resumed_at: Vec::new(),
         trials: trials.collect(),
-        scenarios: Default::default(),
+        scenarios: scenarios.collect(),
         late_calls: Vec::new(),
         unknown_tokens: Default::default(),
     }
@@ -244,14 +266,7 @@ pub(super) fn told_of_beside(run: &mut RunFile, beside: &[Done], clock: Clock) {
     run.ended_at = Some(clock.unix_nanos(clock.now()).to_string());
 }
 
-fn conclude(
-    run: &mut RunFile,
-    done: &[Done],
-    beside: &[Done],
-    scenarios: &[ScenarioTally],
-    stages: &[Arc<Stage>],
-    clock: Clock,
-) {
+fn conclude(run: &mut RunFile, done: &[Done], beside: &[Done], stages: &[Arc<Stage>], clock: Clock) {
     for one in done {
         if let (Some(first), Some(id)) = (&one.first, &one.planned.retry_of) {
             let mut planned = one.planned.clone();
@@ -260,17 +275,6 @@ fn conclude(
         }
         let id = one.planned.id.to_string();
         run.trials.insert(id, entry(&one.planned, one.finished.as_ref()));
-    }
-    for scenario in scenarios {
-        let tally = &scenario.tally;
-        let counts = Tally {
-            verdict: scenario.outcome,
-            passed: tally.passed.into(),
-            failed: tally.failed.into(),
-            unknown: tally.unknown.into(),
-            error: tally.error.into(),
-        };
-        run.scenarios.insert(scenario.scenario.clone(), counts);
     }
     for stage in stages {
         run.late_calls.extend(stage.late_calls().into_iter().map(|late| LateCalls {
@@ -281,16 +285,11 @@ fn conclude(
         run.unknown_tokens.extend(stage.unknown_tokens());
     }
     told_of_beside(run, beside, clock);
+    run.judge();
 }
 
-fn exit(done: &[Done], scenarios: &[ScenarioTally], settings: &Settings) -> Exit {
-    let mut exit =
-        scenarios.iter().map(|scenario| Exit::from(scenario.outcome)).fold(Exit::Passed, Exit::worse);
-    if done.iter().any(|one| one.outcome() == Some(Outcome::Error)) {
-        exit = exit.worse(Exit::Error);
-    }
-    if settings.wind_down.is_cancelled() && !settings.fail_fast || settings.interrupt.is_cancelled() {
-        exit = exit.worse(Exit::Interrupted);
-    }
-    exit
+fn exit(run: &RunFile, settings: &Settings) -> Exit {
+    let interrupted = settings.wind_down.is_cancelled() && settings.fail_fast != FailFast::Run
+        || settings.interrupt.is_cancelled();
+    if interrupted { run.exit().worse(Exit::Interrupted) } else { run.exit() }
 }

@@ -17,6 +17,7 @@ mod goals;
 mod lanes;
 mod log;
 mod question;
+mod repeats;
 mod roster;
 mod tables;
 mod value;
@@ -28,6 +29,7 @@ pub use builder::{EvidenceBuilder, TRACE, event};
 pub use evidence::{Action, Evidence, EvidenceError, Said, Whose};
 pub use goals::{ANSWERED, Grades, STAYED_PERMITTED, grade};
 pub use lanes::lanes;
+pub use repeats::{Range, Tally, wilson};
 
 #[cfg(test)]
 mod tests;

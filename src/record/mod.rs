@@ -19,7 +19,8 @@ pub use folder::{FolderError, FolderReport, Standing, verify_dir};
 pub use keys::{KeyError, SigningKey, VerifyingKey, keygen};
 pub use read::{ReadError, Record, Row, read};
 pub use run_file::{
-    Host, LateCalls, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, Tally, TrialState, trial_file,
+    Host, LateCalls, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, ScenarioTally, TrialState,
+    trial_file,
 };
 pub use schema::schema;
 pub use seal::{SealError, Sealed, seal};

@@ -3,7 +3,7 @@
 //! It is written whole or not at all: under a hidden name that no reader takes for a record, put on the disk, then
 //! renamed. A run that is killed leaves the file of its last write; the trials' own files say the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::seal::Sealed;
-use crate::verdict::Outcome;
+use crate::grade::Tally;
+use crate::scenario::PassRule;
+use crate::verdict::{Exit, Outcome};
 
 /// Format version of the run file.
 pub const RUN_FORMAT: u32 = 1;
@@ -45,7 +47,7 @@ pub struct RunFile {
     /// Every trial that was planned, by id (`SCENARIO/CASE-NUMBER`, `-retry` where it is one).
     pub trials: BTreeMap<String, PlannedTrial>,
     /// What came of each scenario, by name.
-    pub scenarios: BTreeMap<String, Tally>,
+    pub scenarios: BTreeMap<String, ScenarioTally>,
     /// Calls that came after their trial was sealed.
     pub late_calls: Vec<LateCalls>,
     /// Tokens of no channel: keyed digest to how often it came.
@@ -126,17 +128,18 @@ impl TrialState {
 
 /// What came of one scenario's trials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tally {
-    /// The scenario's own, by its rule for repeats.
+pub struct ScenarioTally {
+    /// The scenario's own, by its rule for repeats: the worst of its cases'.
     pub verdict: Outcome,
-    /// Trials that passed.
-    pub passed: u64,
-    /// Trials that failed.
-    pub failed: u64,
-    /// Trials of which nobody can say.
-    pub unknown: u64,
-    /// Trials that broke.
-    pub error: u64,
+    /// That rule.
+    #[serde(default)]
+    pub pass: PassRule,
+    /// Its trials, all cases together; of a retried trial the second.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Whether a case passed once and failed another time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flaky: bool,
 }
 
 /// Calls that came too late for their record.
@@ -210,6 +213,62 @@ impl RunFile {
             File::open(folder)?.sync_all()
         };
         write().map_err(|source| RunFileError::Io { path: path.clone(), source })
+    }
+}
+
+impl RunFile {
+    /// The trials that count, by scenario and case: what each case came to so far. Of a retried trial the second
+    /// counts, and nothing that was run beside the plan.
+    pub fn cases(&self) -> BTreeMap<(&str, usize), Tally> {
+        let replaced: BTreeSet<_> =
+            self.trials.values().filter_map(|trial| trial.retry_of.as_deref()).collect();
+        let mut cases: BTreeMap<(&str, usize), Tally> = BTreeMap::new();
+        for (id, trial) in &self.trials {
+            if trial.binding_proof || replaced.contains(id.as_str()) {
+                continue;
+            }
+            cases.entry((trial.scenario.as_str(), trial.case)).or_default().count(trial.outcome());
+        }
+        cases
+    }
+
+    /// Judges every scenario by its rule, each case for itself.
+    pub fn judge(&mut self) {
+        let mut scenarios: BTreeMap<String, ScenarioTally> = BTreeMap::new();
+        for ((name, _), tally) in self.cases() {
+            let pass = self.scenarios.get(name).map(|scenario| scenario.pass).unwrap_or_default();
+            let all = scenarios.entry(name.to_owned()).or_insert(ScenarioTally {
+                verdict: Outcome::Passed,
+                pass,
+                tally: Tally::default(),
+                flaky: false,
+            });
+            let verdict = tally.judge(pass);
+            if Exit::from(all.verdict).worse(verdict.into()) != Exit::from(all.verdict) {
+                all.verdict = verdict;
+            }
+            all.tally = all.tally.and(tally);
+            all.flaky |= tally.is_flaky();
+        }
+        self.scenarios = scenarios;
+    }
+
+    /// The exit code of a run like this. A trial that is an error is one however the rest came out.
+    pub fn exit(&self) -> Exit {
+        let scenarios = self.scenarios.values().map(|scenario| Exit::from(scenario.verdict));
+        let broken = self.scenarios.values().any(|scenario| scenario.tally.error > 0).then_some(Exit::Error);
+        scenarios.chain(broken).fold(Exit::Passed, Exit::worse)
+    }
+}
+
+impl PlannedTrial {
+    /// What it came to; none where it was not run. One that left no seal came to nothing that could count.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match &self.state {
+            TrialState::Planned => None,
+            TrialState::Sealed { outcome, .. } => Some(*outcome),
+            TrialState::Running | TrialState::Unsealed { .. } => Some(Outcome::Error),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod annotations;
 pub mod json;
 pub mod junit;
 mod pieces;
+mod repeats;
 pub mod sarif;
 pub mod show;
 mod story;
@@ -15,6 +16,7 @@ pub mod summary;
 pub mod term;
 mod totals;
 
+pub use repeats::repeats;
 pub use story::{Story, StoryError};
 pub use totals::Totals;
 

@@ -21,6 +21,8 @@ pub struct Totals {
     pub unknown: u64,
     /// Trials that were no trial of the app.
     pub error: u64,
+    /// Trials that were planned and never run.
+    pub not_run: u64,
     /// Goals that are unknown, those that never count aside.
     pub unknown_goals: u64,
     /// Microseconds by phase, over all trials.
@@ -50,7 +52,7 @@ impl Totals {
 
     /// All trials counted.
     pub fn trials(&self) -> u64 {
-        self.passed + self.failed + self.unknown + self.error
+        self.passed + self.failed + self.unknown + self.error + self.not_run
     }
 
     /// `start 1.20 s, turns 3.40 s, …`: summed over trials, so with many at once it is more than the clock shows.
@@ -72,13 +74,16 @@ impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} trials: {} passed, {} failed, {} unknown, {} error; goals: {} unknown",
+            "{} trials: {} passed, {} failed, {} unknown, {} error",
             self.trials(),
             self.passed,
             self.failed,
             self.unknown,
             self.error,
-            self.unknown_goals,
-        )
+        )?;
+        if self.not_run > 0 {
+            write!(f, ", {} not run", self.not_run)?;
+        }
+        write!(f, "; goals: {} unknown", self.unknown_goals)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Contract, Pos, Source, Sql, SubGoal};
@@ -180,9 +181,11 @@ pub struct Repeat {
 }
 
 /// How many trials of a scenario must pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum PassRule {
     /// Every one.
+    #[default]
     All,
     /// At least so many.
     AtLeast(u32),

@@ -20,6 +20,8 @@ pub struct Selection {
     pub trials: Option<u32>,
     /// Mixed into every trial's seed.
     pub seed: u64,
+    /// Order of the trials; by name where none is given.
+    pub shuffle: Option<u64>,
 }
 
 /// Every trial of a run. Index into it is a trial's place.
@@ -47,6 +49,9 @@ pub fn plan(suites: &[Suite], selection: &Selection) -> Plan {
                 }
             }
         }
+    }
+    if let Some(order) = selection.shuffle {
+        trials.sort_by_cached_key(|(at, planned)| (seed(&planned.id, order), *at));
     }
     let prospects = suites.iter().enumerate().map(|(at, suite)| {
         let mut prospects = Prospects::new(suite, |scenario| planned(scenario, 0, 1, selection));

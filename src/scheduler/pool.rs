@@ -14,16 +14,17 @@ use crate::name::TrialId;
 use crate::trial::{self, Finished, Planned, Stage};
 use crate::verdict::Outcome;
 
-use super::bindings::{Next, Shown};
+use super::bindings::{Next, Prospects, Shown};
 use super::plan::Plan;
+use super::settled::{FailFast, Settled};
 
 /// How a plan is worked off.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Trials in flight at most; at least 1.
     pub jobs: usize,
-    /// Begin no trial after one has failed.
-    pub fail_fast: bool,
+    /// When trials are no longer begun.
+    pub fail_fast: FailFast,
     /// Cancelled: begin no further trial.
     pub wind_down: CancellationToken,
     /// Cancelled: end the trials in flight now.
@@ -32,7 +33,7 @@ pub struct Settings {
 
 impl Settings {
     /// Nothing is cancelled yet.
-    pub fn new(jobs: usize, fail_fast: bool) -> Self {
+    pub fn new(jobs: usize, fail_fast: FailFast) -> Self {
         let (wind_down, interrupt) = (CancellationToken::new(), CancellationToken::new());
         Self { jobs, fail_fast, wind_down, interrupt }
     }
@@ -86,78 +87,112 @@ pub async fn run(
     settings: &Settings,
     progress: &mut impl Progress,
 ) -> Ran {
-    let slots = Arc::new(Semaphore::new(settings.jobs.max(1)));
-    let mut waiting: BTreeMap<usize, (usize, Planned)> = plan.trials.into_iter().enumerate().collect();
-    let mut ran = Ran { done: Vec::new(), beside: Vec::new(), bindings: Vec::new(), unshown: Vec::new() };
-    for (suite, mut prospects) in plan.prospects.into_iter().enumerate() {
+    let settled = Settled::new(plan.trials.iter());
+    let waiting = plan.trials.into_iter().enumerate().collect();
+    let ran = Ran { done: Vec::new(), beside: Vec::new(), bindings: Vec::new(), unshown: Vec::new() };
+    let mut pool = Pool { stages, settings, progress, settled, waiting, ran };
+    for (suite, prospects) in plan.prospects.into_iter().enumerate() {
+        pool.show_bindings(suite, prospects).await;
+    }
+    for (suite, planned) in pool.waiting.values_mut() {
+        planned.bindings = pool.ran.bindings[*suite].clone();
+    }
+    pool.work_off().await;
+    for (place, (suite, planned)) in std::mem::take(&mut pool.waiting) {
+        pool.not_run(place, suite, planned);
+    }
+    pool.ran.done.sort_by_key(|done| done.place);
+    pool.ran
+}
+
+struct Pool<'a, P> {
+    stages: &'a [Arc<Stage>],
+    settings: &'a Settings,
+    progress: &'a mut P,
+    settled: Settled,
+    /// By place.
+    waiting: BTreeMap<usize, (usize, Planned)>,
+    ran: Ran,
+}
+
+impl<P: Progress> Pool<'_, P> {
+    async fn show_bindings(&mut self, suite: usize, mut prospects: Prospects) {
         let mut shown = Shown::default();
-        while !settings.wind_down.is_cancelled() {
-            let (place, planned, into) = match prospects.next(&mut shown) {
+        while !self.settings.wind_down.is_cancelled() {
+            let (place, planned) = match prospects.next(&mut shown) {
                 None => break,
-                Some(Next::Planned(place)) => match waiting.remove(&place) {
-                    Some((_, planned)) => (place, planned, &mut ran.done),
+                Some(Next::Planned(place)) => match self.waiting.remove(&place) {
+                    Some((_, planned)) => (place, planned),
                     None => continue,
                 },
-                Some(Next::Beside(planned)) => (usize::MAX, *planned, &mut ran.beside),
+                Some(Next::Beside(planned)) => (usize::MAX, *planned),
             };
             let planned = Planned { bindings: shown.by.clone(), ..planned };
-            let done = one(&stages[suite], (place, suite), planned, &settings.interrupt).await;
+            let done = one(&self.stages[suite], (place, suite), planned, &self.settings.interrupt).await;
             if let Some(finished) = &done.finished {
                 shown.add(&finished.shown, &done.planned.id);
             }
-            if !done.planned.binding_proof {
-                land(&done, settings, progress);
+            match done.planned.binding_proof {
+                true => self.ran.beside.push(done),
+                false => self.land(done),
             }
-            into.push(done);
         }
-        ran.unshown.push(prospects.missing(&shown).cloned().collect());
-        ran.bindings.push(shown.by);
+        self.ran.unshown.push(prospects.missing(&shown).cloned().collect());
+        self.ran.bindings.push(shown.by);
     }
-    for (suite, planned) in waiting.values_mut() {
-        planned.bindings = ran.bindings[*suite].clone();
-    }
-    let mut flying = JoinSet::new();
-    loop {
-        let begin = tokio::select! {
-            biased;
-            () = settings.wind_down.cancelled() => None,
-            slot = Arc::clone(&slots).acquire_owned() => slot.ok(),
-        };
-        while let Some(Ok(done)) = flying.try_join_next() {
-            land(&done, settings, progress);
-            ran.done.push(done);
-        }
-        if begin.is_none() || settings.wind_down.is_cancelled() {
-            break;
-        }
-        let Some((place, (suite, planned))) = waiting.pop_first() else {
-            break;
-        };
-        let stage = Arc::clone(&stages[suite]);
-        let interrupt = settings.interrupt.clone();
-        flying.spawn(async move {
-            let done = one(&stage, (place, suite), planned, &interrupt).await;
-            drop(begin);
-            done
-        });
-    }
-    while let Some(Ok(done)) = flying.join_next().await {
-        land(&done, settings, progress);
-        ran.done.push(done);
-    }
-    for (place, (suite, planned)) in waiting {
-        let done = Done { place, suite, planned, finished: None, first: None };
-        progress.ended(&done);
-        ran.done.push(done);
-    }
-    ran.done.sort_by_key(|done| done.place);
-    ran
-}
 
-fn land(done: &Done, settings: &Settings, progress: &mut impl Progress) {
-    progress.ended(done);
-    if settings.fail_fast && matches!(done.outcome(), Some(Outcome::Failed | Outcome::Error)) {
-        settings.wind_down.cancel();
+    async fn work_off(&mut self) {
+        let slots = Arc::new(Semaphore::new(self.settings.jobs.max(1)));
+        let mut flying = JoinSet::new();
+        loop {
+            let begin = tokio::select! {
+                biased;
+                () = self.settings.wind_down.cancelled() => None,
+                slot = Arc::clone(&slots).acquire_owned() => slot.ok(),
+            };
+            while let Some(joined) = flying.try_join_next() {
+                joined.into_iter().for_each(|done| self.land(done));
+            }
+            if begin.is_none() || self.settings.wind_down.is_cancelled() {
+                break;
+            }
+            let Some((place, (suite, planned))) = self.waiting.pop_first() else {
+                break;
+            };
+            if self.settings.fail_fast != FailFast::Never && self.settled.is_settled(suite, &planned) {
+                self.not_run(place, suite, planned);
+                continue;
+            }
+            let stage = Arc::clone(&self.stages[suite]);
+            let interrupt = self.settings.interrupt.clone();
+            flying.spawn(async move {
+                let done = one(&stage, (place, suite), planned, &interrupt).await;
+                drop(begin);
+                done
+            });
+        }
+        // No task is aborted, and a trial that throws is caught within its own: every join is a trial that is over.
+        while let Some(joined) = flying.join_next().await {
+            joined.into_iter().for_each(|done| self.land(done));
+        }
+    }
+
+    fn land(&mut self, done: Done) {
+        self.progress.ended(&done);
+        let came_to =
+            done.outcome().and_then(|outcome| self.settled.ended(done.suite, &done.planned, outcome));
+        if self.settings.fail_fast == FailFast::Run
+            && matches!(came_to, Some(Outcome::Failed | Outcome::Error))
+        {
+            self.settings.wind_down.cancel();
+        }
+        self.ran.done.push(done);
+    }
+
+    fn not_run(&mut self, place: usize, suite: usize, planned: Planned) {
+        let done = Done { place, suite, planned, finished: None, first: None };
+        self.progress.ended(&done);
+        self.ran.done.push(done);
     }
 }
 

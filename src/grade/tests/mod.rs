@@ -7,6 +7,7 @@ mod goals;
 mod lanes;
 mod laws;
 mod log;
+mod repeats;
 mod rows;
 mod table;
 mod worlds;
