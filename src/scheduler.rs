@@ -7,8 +7,10 @@ mod bindings;
 mod plan;
 mod pool;
 mod settled;
+mod shard;
 
 pub use bindings::called;
 pub use plan::{Plan, Selection, plan, plan_bindings};
 pub use pool::{Done, Progress, Ran, Settings, run};
 pub use settled::FailFast;
+pub use shard::{Shard, ShardError};

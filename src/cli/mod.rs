@@ -15,6 +15,7 @@ mod completions;
 mod events;
 mod grade;
 mod keygen;
+mod merge;
 mod prove;
 mod receive;
 mod report;
@@ -48,6 +49,8 @@ enum Verb {
     Show(show::Args),
     /// Print a finished run again: to the terminal, or as JSON, Markdown, JUnit or SARIF
     Report(report::Args),
+    /// Put the shards of one run together: the whole plan, or an error that names what is missing
+    Merge(merge::Args),
     /// Say whether records still hold
     Verify(verify::Args),
     /// Grade records again, without the app
@@ -99,6 +102,7 @@ pub fn main() -> ExitCode {
         Verb::Prove(args) => args.run(),
         Verb::Show(args) => args.run(),
         Verb::Report(args) => args.run(),
+        Verb::Merge(args) => args.run(),
         Verb::Verify(args) => args.run(),
         Verb::Grade(args) => args.run(),
         Verb::Events(args) => args.run(),

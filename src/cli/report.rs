@@ -1,6 +1,8 @@
 //! `mocktrial report DIR`: a finished run, printed again from its records.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use super::Told;
 use super::reports::{Kept, Reports, Wanted};
@@ -31,30 +33,46 @@ impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
         let run = RunFile::read(&self.folder).map_err(Told::usage)?;
         let mut reports = Reports::new(self.wanted, self.json);
-        let quiet = self.json || self.markdown;
-        let mut out = anstream::stdout();
-        let retried: Vec<_> = run.trials.values().filter_map(|trial| trial.retry_of.clone()).collect();
-        for (id, trial) in run.trials.iter().filter(|(_, trial)| !trial.binding_proof) {
-            let Some(file) = trial_file(id).filter(|_| !matches!(trial.state, TrialState::Planned)) else {
-                reports.totals.not_run += 1;
-                continue;
-            };
-            let kept = Kept {
-                path: self.folder.join(file),
-                base: self.base.clone().unwrap_or_default(),
-                counts: !retried.contains(id),
-            };
-            reports.add(&kept, (!quiet).then_some(&mut out as _))?;
+        let base = self.base.unwrap_or_default();
+        if !self.json && !self.markdown {
+            tell(&self.folder, &run, reports, &base)?;
+            return Ok(run.exit());
         }
+        walk(&self.folder, &run, &mut reports, &base, None)?;
         reports.write()?;
-        if let Some(json) = reports.take_json() {
-            println!("{json:#}");
-        } else if self.markdown {
-            reports.markdown(&mut out).map_err(Told::trouble)?;
-        } else {
-            repeats(&mut out, &run).map_err(Told::trouble)?;
-            term::totals(&mut out, &reports.totals).map_err(Told::trouble)?;
+        match reports.take_json() {
+            Some(json) => println!("{json:#}"),
+            None => reports.markdown(&mut anstream::stdout()).map_err(Told::trouble)?,
         }
         Ok(run.exit())
     }
+}
+
+/// Prints a run from its records, and writes the reports that were asked for.
+pub(super) fn tell(folder: &Path, run: &RunFile, mut reports: Reports, base: &Path) -> Result<(), Told> {
+    let mut out = anstream::stdout();
+    walk(folder, run, &mut reports, base, Some(&mut out))?;
+    reports.write()?;
+    repeats(&mut out, run).map_err(Told::trouble)?;
+    term::totals(&mut out, &reports.totals).map_err(Told::trouble)
+}
+
+fn walk(
+    folder: &Path,
+    run: &RunFile,
+    reports: &mut Reports,
+    base: &Path,
+    mut out: Option<&mut dyn Write>,
+) -> Result<(), Told> {
+    let retried: BTreeSet<_> = run.trials.values().filter_map(|trial| trial.retry_of.as_deref()).collect();
+    for (id, trial) in run.trials.iter().filter(|(_, trial)| !trial.binding_proof) {
+        let Some(file) = trial_file(id).filter(|_| !matches!(trial.state, TrialState::Planned)) else {
+            reports.totals.not_run += 1;
+            continue;
+        };
+        let kept =
+            Kept { path: folder.join(file), base: base.to_owned(), counts: !retried.contains(id.as_str()) };
+        reports.add(&kept, out.as_mut().map(|out| &mut **out as &mut dyn Write))?;
+    }
+    Ok(())
 }

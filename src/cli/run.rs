@@ -14,7 +14,7 @@ use crate::record::{
 };
 use crate::report::{repeats, term};
 use crate::scenario::Suite;
-use crate::scheduler::{self, Done, FailFast, Plan, Progress, Ran, Selection, Settings};
+use crate::scheduler::{self, Done, FailFast, Plan, Progress, Ran, Selection, Settings, Shard};
 use crate::target;
 use crate::trial::{Finished, Planned, Stage};
 use crate::verdict::{Exit, Outcome};
@@ -41,6 +41,12 @@ pub struct Args {
     /// Begin no trial after a case has failed; with `=scenario`, only none of a case whose verdict is settled
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "run", value_parser = ["run", "scenario"])]
     fail_fast: Option<String>,
+    /// Run only this share of the plan; `merge` puts the shares together
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// A run before this one, by whose times the shares are made even; the same for every shard
+    #[arg(long, value_name = "DIR", requires = "shard")]
+    times: Option<PathBuf>,
     /// Run in an order of this seed's, instead of by name
     #[arg(long, value_name = "SEED")]
     shuffle: Option<u64>,
@@ -58,14 +64,18 @@ impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
         let (suites, worlds): (Vec<Suite>, Vec<Frozen>) = suite::open(&self.paths)?.into_iter().unzip();
         let sign = self.sign_key.as_deref().map(SigningKey::load).transpose().map_err(Told::usage)?;
+        let times = self.times.as_deref().map(RunFile::read).transpose().map_err(Told::usage)?;
         let selection = Selection {
             filter: self.filter.clone(),
             trials: self.trials,
             seed: self.seed,
+            shard: self.shard,
+            times: times.map(|run| run.times()).unwrap_or_default(),
             shuffle: self.shuffle,
         };
         let plan = scheduler::plan(&suites, &selection);
-        if plan.trials.is_empty() {
+        // A share may come out empty where there are more shares than trials; the plan may not.
+        if plan.trials.is_empty() && plan.share.as_ref().is_none_or(|share| share.plan.is_empty()) {
             let filter = self.filter.unwrap_or_default();
             return Err(Told::usage(format!("no scenario's name holds `{filter}`; nothing was run")));
         }
@@ -217,7 +227,7 @@ fn tell(stages: &[Arc<Stage>], done: &[Done], wanted: Wanted) -> Result<crate::r
 }
 
 pub(super) fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
-    let trials = plan.trials.iter().map(|(_, planned)| (planned.id.to_string(), entry(planned, None)));
+    let trials = plan.trials.iter().map(|(_, planned)| (planned.id.to_string(), entry(planned, None, clock)));
     let scenarios = plan.trials.iter().map(|(_, planned)| {
         let pass = planned.scenario.repeat.pass;
         let tally = ScenarioTally { verdict: Outcome::Unknown, pass, tally: Tally::default(), flaky: false };
@@ -231,6 +241,7 @@ pub(super) fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
         started_at: clock.unix_nanos(clock.now()).to_string(),
         ended_at: None,
         resumed_at: Vec::new(),
+        shard: plan.share.clone(),
         trials: trials.collect(),
         scenarios: scenarios.collect(),
         late_calls: Vec::new(),
@@ -238,13 +249,16 @@ pub(super) fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
     }
 }
 
-fn entry(planned: &Planned, finished: Option<&Finished>) -> PlannedTrial {
+fn entry(planned: &Planned, finished: Option<&Finished>, clock: Clock) -> PlannedTrial {
     PlannedTrial {
         scenario: planned.scenario.name.clone(),
         case: planned.case,
         number: planned.number,
         retry_of: planned.retry_of.as_ref().map(ToString::to_string),
         binding_proof: planned.binding_proof,
+        shard: None,
+        started_at: finished.map(|finished| clock.unix_nanos(finished.began).to_string()),
+        micros: finished.map(|finished| u64::try_from(finished.took.as_micros()).unwrap_or(u64::MAX)),
         resumes: None,
         state: match finished {
             None => TrialState::Planned,
@@ -261,7 +275,7 @@ fn entry(planned: &Planned, finished: Option<&Finished>) -> PlannedTrial {
 /// Writes down the trials beside the plan, and that the run is over.
 pub(super) fn told_of_beside(run: &mut RunFile, beside: &[Done], clock: Clock) {
     for one in beside {
-        run.trials.insert(one.planned.id.to_string(), entry(&one.planned, one.finished.as_ref()));
+        run.trials.insert(one.planned.id.to_string(), entry(&one.planned, one.finished.as_ref(), clock));
     }
     run.ended_at = Some(clock.unix_nanos(clock.now()).to_string());
 }
@@ -271,10 +285,10 @@ fn conclude(run: &mut RunFile, done: &[Done], beside: &[Done], stages: &[Arc<Sta
         if let (Some(first), Some(id)) = (&one.first, &one.planned.retry_of) {
             let mut planned = one.planned.clone();
             planned.retry_of = None;
-            run.trials.insert(id.to_string(), entry(&planned, Some(first)));
+            run.trials.insert(id.to_string(), entry(&planned, Some(first), clock));
         }
         let id = one.planned.id.to_string();
-        run.trials.insert(id, entry(&one.planned, one.finished.as_ref()));
+        run.trials.insert(id, entry(&one.planned, one.finished.as_ref(), clock));
     }
     for stage in stages {
         run.late_calls.extend(stage.late_calls().into_iter().map(|late| LateCalls {

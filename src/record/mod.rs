@@ -7,6 +7,7 @@
 mod again;
 mod folder;
 mod keys;
+mod merge;
 mod read;
 mod run_file;
 mod schema;
@@ -17,10 +18,11 @@ mod vouch;
 pub use again::{Again, AgainError, again};
 pub use folder::{FolderError, FolderReport, Standing, verify_dir};
 pub use keys::{KeyError, SigningKey, VerifyingKey, keygen};
+pub use merge::{MergeError, merge};
 pub use read::{ReadError, Record, Row, read};
 pub use run_file::{
-    Host, LateCalls, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, ScenarioTally, TrialState,
-    trial_file,
+    Host, LateCalls, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, ScenarioTally, Share,
+    TrialState, trial_file,
 };
 pub use schema::schema;
 pub use seal::{SealError, Sealed, seal};

@@ -44,6 +44,9 @@ pub struct RunFile {
     /// When it was taken up again, if it was: Unix nanoseconds, decimal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed_at: Vec<String>,
+    /// Of what share of a plan this is the run; absent where it is the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Share>,
     /// Every trial that was planned, by id (`SCENARIO/CASE-NUMBER`, `-retry` where it is one).
     pub trials: BTreeMap<String, PlannedTrial>,
     /// What came of each scenario, by name.
@@ -72,6 +75,26 @@ impl Host {
     }
 }
 
+/// One share of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Share {
+    /// From 1.
+    pub index: u32,
+    /// How many shares there are.
+    pub of: u32,
+    /// Digest of the files and settings that the plan was made of.
+    pub digest: String,
+    /// The ids of all trials of the plan.
+    pub plan: Vec<String>,
+}
+
+impl Share {
+    /// Whether both are shares of one plan.
+    pub fn same_plan(&self, other: &Self) -> bool {
+        (self.of, &self.digest, &self.plan) == (other.of, &other.digest, &other.plan)
+    }
+}
+
 /// One trial of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedTrial {
@@ -89,6 +112,15 @@ pub struct PlannedTrial {
     /// The id of the unsealed trial of an interrupted run that this one stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumes: Option<String>,
+    /// The share it was run in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<u32>,
+    /// When it began: Unix nanoseconds, decimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
+    /// How long it took, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micros: Option<u64>,
     /// How far it came.
     pub state: TrialState,
 }
@@ -230,6 +262,12 @@ impl RunFile {
             cases.entry((trial.scenario.as_str(), trial.case)).or_default().count(trial.outcome());
         }
         cases
+    }
+
+    /// How long each trial took, in microseconds by id.
+    pub fn times(&self) -> BTreeMap<String, u64> {
+        let known = self.trials.iter().filter_map(|(id, trial)| Some((id.clone(), trial.micros?)));
+        known.collect()
     }
 
     /// Judges every scenario by its rule, each case for itself.

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::name::TrialId;
+use crate::record::Share;
 use crate::scenario::{Scenario, Suite};
 use crate::trial::Planned;
 
 use super::bindings::Prospects;
+use super::shard::{Shard, split};
 
 /// What of the files is to be run.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +22,10 @@ pub struct Selection {
     pub trials: Option<u32>,
     /// Mixed into every trial's seed.
     pub seed: u64,
+    /// Only this share of the plan.
+    pub shard: Option<Shard>,
+    /// How long trials took, in microseconds by id, for even shares.
+    pub times: BTreeMap<String, u64>,
     /// Order of the trials; by name where none is given.
     pub shuffle: Option<u64>,
 }
@@ -29,6 +35,8 @@ pub struct Selection {
 pub struct Plan {
     /// The suite each trial belongs to, and the trial.
     pub trials: Vec<(usize, Planned)>,
+    /// The share it is of the whole plan, where it is not all of it.
+    pub share: Option<Share>,
     /// By suite: whose bindings are to be shown, and which scenarios could.
     pub(super) prospects: Vec<Prospects>,
 }
@@ -50,6 +58,15 @@ pub fn plan(suites: &[Suite], selection: &Selection) -> Plan {
             }
         }
     }
+    let share = selection.shard.map(|shard| {
+        let ids: Vec<&str> = trials.iter().map(|(_, planned)| planned.id.as_str()).collect();
+        let own = split(&ids, shard, &selection.times);
+        let plan = ids.iter().map(|id| (*id).to_owned()).collect();
+        let share = Share { index: shard.index, of: shard.of, digest: digest(suites, selection), plan };
+        let mut own = own.into_iter();
+        trials.retain(|_| own.next() == Some(true));
+        share
+    });
     if let Some(order) = selection.shuffle {
         trials.sort_by_cached_key(|(at, planned)| (seed(&planned.id, order), *at));
     }
@@ -59,7 +76,7 @@ pub fn plan(suites: &[Suite], selection: &Selection) -> Plan {
         prospects.plan(&suite.contract, own.map(|(place, (_, planned))| (place, planned)));
         prospects
     });
-    Plan { prospects: prospects.collect(), trials }
+    Plan { prospects: prospects.collect(), share, trials }
 }
 
 /// Plans nothing but to show every binding there is.
@@ -69,7 +86,7 @@ pub fn plan_bindings(suites: &[Suite], selection: &Selection) -> Plan {
         prospects.want_all(&suite.contract);
         prospects
     });
-    Plan { prospects: prospects.collect(), trials: Vec::new() }
+    Plan { prospects: prospects.collect(), share: None, trials: Vec::new() }
 }
 
 fn planned(scenario: &Arc<Scenario>, case: usize, number: u32, selection: &Selection) -> Planned {
@@ -88,8 +105,26 @@ fn planned(scenario: &Arc<Scenario>, case: usize, number: u32, selection: &Selec
 
 /// Of the trial's name and the run's seed, so that adding a scenario changes no other's seed.
 fn seed(id: &TrialId, run: u64) -> u64 {
-    let digest = Sha256::new().chain_update(run.to_le_bytes()).chain_update(id.as_str()).finalize();
+    hash(id.as_str(), run)
+}
+
+pub(super) fn hash(text: &str, seed: u64) -> u64 {
+    let digest = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(text).finalize();
     let mut head = [0; 8];
     head.copy_from_slice(&digest[..8]);
     u64::from_le_bytes(head)
+}
+
+/// What two machines must have in common to run shares of one plan.
+fn digest(suites: &[Suite], selection: &Selection) -> String {
+    let mut all = Sha256::new().chain_update(format!("{} {:?}", env!("CARGO_PKG_VERSION"), selection.seed));
+    for suite in suites {
+        let contract = &suite.contract;
+        let scenarios = suite.scenarios.iter().map(|scenario| &scenario.source);
+        for source in std::iter::once(&contract.source).chain(&contract.files).chain(scenarios) {
+            all.update(source.text.len().to_le_bytes());
+            all.update(source.text.as_bytes());
+        }
+    }
+    all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

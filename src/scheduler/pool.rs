@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
@@ -228,6 +229,8 @@ async fn attempt(stage: &Stage, planned: &Planned, interrupt: &CancellationToken
             error: Some(TrialError { code: code.to_owned(), message, line: None }),
         },
         sealed: None,
+        began: stage.now(),
+        took: Duration::ZERO,
         phases: Vec::new(),
         attempts: 0,
         shown: BTreeSet::new(),

@@ -27,13 +27,15 @@ pub struct Phase {
 /// Where a trial's time goes.
 pub(super) struct Phases {
     clock: Clock,
+    began: Moment,
     since: Moment,
     done: Vec<Phase>,
 }
 
 impl Phases {
     pub(super) fn new(clock: Clock) -> Self {
-        Self { clock, since: clock.now(), done: Vec::new() }
+        let now = clock.now();
+        Self { clock, began: now, since: now, done: Vec::new() }
     }
 
     /// Ends the phase that began when the last one ended.
@@ -57,6 +59,10 @@ pub struct Finished {
     pub sealed: Option<Sealed>,
     /// Where the time went.
     pub phases: Vec<Phase>,
+    /// When it began.
+    pub began: Moment,
+    /// How long it took, the seal included.
+    pub took: Duration,
     /// Attempts on record.
     pub attempts: usize,
     /// Workers of whom a call came through their channel.
@@ -128,6 +134,8 @@ pub(super) async fn conclude(
         verdicts,
         end,
         sealed,
+        began: phases.began,
+        took: phases.since.since(phases.began),
         phases: phases.done,
         attempts: evidence.actions.len(),
         shown: grade::shown_bindings(&evidence),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 use crate::journal::{RedactionKey, Redactor, RedactorError};
 use crate::proxy::{Door, LateCalls};
 use crate::record::SigningKey;
@@ -85,6 +85,11 @@ impl Stage {
     pub fn filters(&self) -> Result<Filters, RedactorError> {
         let redactor = Redactor::new(self.redaction.clone(), &self.secrets)?;
         Ok(filters(Arc::new(redactor)))
+    }
+
+    /// Now, by the run's clock.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
     }
 
     /// Calls that came after their trial was sealed.

@@ -17,6 +17,9 @@ fn run(folder: &Path, key: Option<&SigningKey>) -> RunFile {
             number,
             retry_of: None,
             binding_proof: false,
+            shard: None,
+            started_at: None,
+            micros: None,
             resumes: None,
             state: TrialState::Planned,
         };
@@ -42,6 +45,7 @@ fn run(folder: &Path, key: Option<&SigningKey>) -> RunFile {
         started_at: "1".to_owned(),
         ended_at: None,
         resumed_at: Vec::new(),
+        shard: None,
         trials,
         scenarios: BTreeMap::new(),
         late_calls: Vec::new(),
