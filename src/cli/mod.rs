@@ -12,6 +12,7 @@ use crate::verdict::Exit;
 
 mod check;
 mod completions;
+mod diff;
 mod events;
 mod grade;
 mod keygen;
@@ -49,6 +50,8 @@ enum Verb {
     Show(show::Args),
     /// Print a finished run again: to the terminal, or as JSON, Markdown, JUnit or SARIF
     Report(report::Args),
+    /// Say what changed between two runs
+    Diff(diff::Args),
     /// Put the shards of one run together: the whole plan, or an error that names what is missing
     Merge(merge::Args),
     /// Say whether records still hold
@@ -102,6 +105,7 @@ pub fn main() -> ExitCode {
         Verb::Prove(args) => args.run(),
         Verb::Show(args) => args.run(),
         Verb::Report(args) => args.run(),
+        Verb::Diff(args) => args.run(),
         Verb::Merge(args) => args.run(),
         Verb::Verify(args) => args.run(),
         Verb::Grade(args) => args.run(),

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::reports::{Kept, Reports, Wanted};
-use super::{Told, runtime, suite};
+use super::{Told, diff, runtime, suite};
 use crate::clock::Clock;
 use crate::grade::Tally;
 use crate::journal::RedactionKey;
 use crate::record::{
     Host, LateCalls, PlannedTrial, RUN_FORMAT, RunFile, ScenarioTally, SigningKey, TrialState,
 };
+use crate::report::diff::text;
 use crate::report::{repeats, term};
 use crate::scenario::Suite;
 use crate::scheduler::{self, Done, FailFast, Plan, Progress, Ran, Selection, Settings, Shard};
@@ -41,6 +42,12 @@ pub struct Args {
     /// Begin no trial after a case has failed; with `=scenario`, only none of a case whose verdict is settled
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "run", value_parser = ["run", "scenario"])]
     fail_fast: Option<String>,
+    /// An earlier run to compare with
+    #[arg(long, value_name = "DIR")]
+    baseline: Option<PathBuf>,
+    /// What decides the exit code: the verdicts, or only whether a scenario is worse than in the baseline
+    #[arg(long, value_name = "BY", value_parser = ["verdicts", "regressions"], default_value = "verdicts", requires_if("regressions", "baseline"))]
+    gate: String,
     /// Run only this share of the plan; `merge` puts the shares together
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
@@ -64,6 +71,8 @@ impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
         let (suites, worlds): (Vec<Suite>, Vec<Frozen>) = suite::open(&self.paths)?.into_iter().unzip();
         let sign = self.sign_key.as_deref().map(SigningKey::load).transpose().map_err(Told::usage)?;
+        // A baseline that is none is said before the trials, not after them.
+        let before = self.baseline.as_deref().map(diff::Before::read).transpose()?;
         let times = self.times.as_deref().map(RunFile::read).transpose().map_err(Told::usage)?;
         let selection = Selection {
             filter: self.filter.clone(),
@@ -99,8 +108,16 @@ impl Args {
             conclude(&mut run, &done, &beside, &stages, clock);
             run.write(&out.folder).map_err(Told::trouble)?;
             repeats(&mut anstream::stdout(), &run).map_err(Told::trouble)?;
+            let diff = before.map(|before| diff::compare(before, (&out.folder, &run))).transpose()?;
+            if let Some(diff) = &diff {
+                text(&mut anstream::stdout(), diff).map_err(Told::trouble)?;
+            }
             term::totals(&mut anstream::stdout(), &told).map_err(Told::trouble)?;
-            Ok(exit(&run, &settings))
+            let by_verdicts = exit(&run, &settings);
+            Ok(match diff.filter(|_| self.gate == "regressions" && by_verdicts != Exit::Interrupted) {
+                Some(diff) => diff::exit(&diff),
+                None => by_verdicts,
+            })
         })
     }
 }

@@ -29,7 +29,7 @@ pub use builder::{EvidenceBuilder, TRACE, event};
 pub use evidence::{Action, Evidence, EvidenceError, Said, Whose};
 pub use goals::{ANSWERED, Grades, STAYED_PERMITTED, grade};
 pub use lanes::lanes;
-pub use repeats::{Range, Tally, wilson};
+pub use repeats::{Range, Tally, difference, wilson};
 
 #[cfg(test)]
 mod tests;

@@ -164,3 +164,15 @@ pub fn wilson(hits: u64, trials: u64) -> (f64, f64) {
     let high = if hits == trials { 1.0 } else { (centre + half).min(1.0) };
     (low, high)
 }
+
+/// The 95 % interval of how much the second rate is above the first, each given as hits and trials (Newcombe's hybrid
+/// of two of Wilson's intervals).
+pub fn difference(first: (u64, u64), second: (u64, u64)) -> Range {
+    let rate = |(hits, trials): (u64, u64)| if trials == 0 { 0.5 } else { hits as f64 / trials as f64 };
+    let (a, b) = (rate(first), rate(second));
+    let ((low_a, high_a), (low_b, high_b)) = (wilson(first.0, first.1), wilson(second.0, second.1));
+    Range {
+        low: b - a - ((b - low_b).powi(2) + (high_a - a).powi(2)).sqrt(),
+        high: b - a + ((high_b - b).powi(2) + (a - low_a).powi(2)).sqrt(),
+    }
+}

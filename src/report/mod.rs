@@ -5,6 +5,7 @@
 //! report is kinder than the record: what is `unknown` is said in each of them.
 
 pub mod annotations;
+pub mod diff;
 pub mod json;
 pub mod junit;
 mod pieces;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::grade::{Tally, wilson};
+use crate::grade::{Tally, difference, wilson};
 use crate::scenario::PassRule;
 use crate::verdict::Outcome;
 
@@ -54,6 +54,13 @@ fn wilsons_interval_is_the_textbooks() {
     assert_eq!(wilson(0, 0), (0.0, 1.0));
     assert_eq!(wilson(0, 5).0, 0.0);
     assert_eq!(wilson(5, 5).1, 1.0);
+}
+
+#[test]
+fn two_rates_differ_by_newcombes_interval() {
+    // Newcombe 1998, method 10, example (a): 56 of 70 and 48 of 80 differ by 0.2, from 0.0524 to 0.3339.
+    let range = difference((48, 80), (56, 70));
+    assert!((range.low - 0.052_4).abs() < 1e-4 && (range.high - 0.333_9).abs() < 1e-4, "{range:?}");
 }
 
 fn any_tally() -> impl Strategy<Value = Tally> {
