@@ -126,6 +126,7 @@ fn trial() -> TrialRow {
         scenario_file: String::new(),
         version: String::new(),
         bindings: Default::default(),
+        resumption: 0,
     }
 }
 

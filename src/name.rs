@@ -66,7 +66,8 @@ impl ToolName {
     }
 }
 
-/// One trial of a run: `SCENARIO/CASE-NUMBER`, with `-retry` where it is one.
+/// One trial of a run: `SCENARIO/CASE-NUMBER`, with `-retry` where it is one, and `-resumeN` where it stands for one that
+/// was cut off.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrialId(Arc<str>);
 
@@ -80,6 +81,19 @@ impl TrialId {
     /// A trial that is run beside the plan, only to show which workers' calls come through their channels.
     pub fn binding(scenario: &str, case: usize) -> Self {
         Self(format!("{scenario}/{case}-binding").into())
+    }
+
+    /// The same trial, run again in the run's resumption of that number; 0 is the run itself.
+    pub fn resumed(self, resumption: u32) -> Self {
+        match resumption {
+            0 => self,
+            n => Self(format!("{self}-resume{n}").into()),
+        }
+    }
+
+    /// The id as a run file lists it.
+    pub fn listed(id: &str) -> Self {
+        Self(id.into())
     }
 
     /// The id as it stands in file names and reports.

@@ -4,13 +4,17 @@
 //! evidence; the pool bounds how many are in flight, and with them the memory. A trial that waits costs no core.
 
 mod bindings;
+mod ledger;
 mod plan;
 mod pool;
+mod resume;
 mod settled;
 mod shard;
 
 pub use bindings::called;
-pub use plan::{Plan, Selection, plan, plan_bindings};
+pub use ledger::{Ledger, ended, entry};
+pub use plan::{Plan, Selection, Task, Work, plan, plan_bindings};
 pub use pool::{Done, Progress, Ran, Settings, run};
+pub use resume::{ResumeError, Resumed, resume};
 pub use settled::FailFast;
 pub use shard::{Shard, ShardError};

@@ -11,7 +11,7 @@ mod opening;
 mod stage;
 
 pub use conclusion::{Finished, Phase};
-pub use opening::{OpenError, Planned};
+pub use opening::{OpenError, Planned, first_row};
 pub use stage::{Stage, StageError};
 
 use std::time::Duration;

@@ -43,7 +43,7 @@ enum Verb {
     /// Load scenarios, diagnose them, and prove each ready, solvable and not vacuous, without the app
     Check(check::Args),
     /// Run trials, and seal one record of each
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Show that each worker's calls come through its channel
     Prove(prove::Args),
     /// Tell one trial as a story

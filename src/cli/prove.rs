@@ -1,12 +1,13 @@
 //! `mocktrial prove --binding`: does each worker's tool client use the channel it was given?
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::run::{Line, Out, listen_for_interrupts, run_file, stages, told_of_beside};
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
 use crate::scenario::Suite;
-use crate::scheduler::{self, FailFast, Ran, Selection, Settings};
+use crate::scheduler::{self, FailFast, Ledger, Ran, Selection, Settings};
 use crate::verdict::Exit;
 use crate::world::Frozen;
 
@@ -36,7 +37,8 @@ impl Args {
             let stages = stages(&suites, worlds, &out.folder, clock, None).await?;
             let settings = Settings::new(1, FailFast::Never);
             listen_for_interrupts(&settings);
-            let ran = scheduler::run(&stages, plan, &settings, &mut Line::new(0)).await;
+            let ledger = Arc::new(Ledger::begin(&out.folder, clock).map_err(Told::trouble)?);
+            let ran = scheduler::run(&stages, plan.work(), &settings, &ledger, &mut Line::new(0)).await;
             told_of_beside(&mut run, &ran.beside, clock);
             run.write(&out.folder).map_err(Told::trouble)?;
             Ok(tell(&suites, &ran, &settings))

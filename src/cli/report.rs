@@ -1,12 +1,12 @@
 //! `mocktrial report DIR`: a finished run, printed again from its records.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Told;
 use super::reports::{Kept, Reports, Wanted};
-use crate::record::{RunFile, TrialState, trial_file};
+use crate::record::{self, RunFile, TrialState, trial_file};
 use crate::report::{repeats, term};
 use crate::verdict::Exit;
 
@@ -31,12 +31,18 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
-        let run = RunFile::read(&self.folder).map_err(Told::usage)?;
+        let mut run = RunFile::read(&self.folder).map_err(Told::usage)?;
+        if run.ended_at.is_none() {
+            eprintln!("the run has not ended: it goes on, or was killed (then see `mocktrial run --resume`)");
+            run.judge();
+        }
+        let cut_off = run.ended_at.is_none().then_some(Exit::Error);
+        let exit = cut_off.into_iter().fold(run.exit(), Exit::worse);
         let mut reports = Reports::new(self.wanted, self.json);
         let base = self.base.unwrap_or_default();
         if !self.json && !self.markdown {
             tell(&self.folder, &run, reports, &base)?;
-            return Ok(run.exit());
+            return Ok(exit);
         }
         walk(&self.folder, &run, &mut reports, &base, None)?;
         reports.write()?;
@@ -44,7 +50,7 @@ impl Args {
             Some(json) => println!("{json:#}"),
             None => reports.markdown(&mut anstream::stdout()).map_err(Told::trouble)?,
         }
-        Ok(run.exit())
+        Ok(exit)
     }
 }
 
@@ -65,13 +71,27 @@ fn walk(
     mut out: Option<&mut dyn Write>,
 ) -> Result<(), Told> {
     let retried: BTreeSet<_> = run.trials.values().filter_map(|trial| trial.retry_of.as_deref()).collect();
+    let again = run.trials.iter().filter_map(|(id, trial)| Some((trial.resumes.as_ref()?, id)));
+    let again: BTreeMap<_, _> = again.collect();
     for (id, trial) in run.trials.iter().filter(|(_, trial)| !trial.binding_proof) {
+        if let Some(by) = again.get(id) {
+            if let Some(out) = &mut out {
+                writeln!(out, "{id}: cut off, and run again as {by}").map_err(Told::trouble)?;
+            }
+            continue;
+        }
         let Some(file) = trial_file(id).filter(|_| !matches!(trial.state, TrialState::Planned)) else {
             reports.totals.not_run += 1;
             continue;
         };
         let kept =
             Kept { path: folder.join(file), base: base.to_owned(), counts: !retried.contains(id.as_str()) };
+        let first = || record::read(&kept.path).ok()?.next()?.ok();
+        // Noted as begun, and killed before its first row was written.
+        if trial.state == TrialState::Running && first().is_none() {
+            reports.totals.not_run += 1;
+            continue;
+        }
         reports.add(&kept, out.as_mut().map(|out| &mut **out as &mut dyn Write))?;
     }
     Ok(())

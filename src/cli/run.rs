@@ -9,15 +9,15 @@ use super::{Told, diff, runtime, suite};
 use crate::clock::Clock;
 use crate::grade::Tally;
 use crate::journal::RedactionKey;
-use crate::record::{
-    Host, LateCalls, PlannedTrial, RUN_FORMAT, RunFile, ScenarioTally, SigningKey, TrialState,
-};
+use crate::record::{Host, LateCalls, RUN_FORMAT, RunFile, RunLock, ScenarioTally, SigningKey};
 use crate::report::diff::text;
 use crate::report::{repeats, term};
 use crate::scenario::Suite;
-use crate::scheduler::{self, Done, FailFast, Plan, Progress, Ran, Selection, Settings, Shard};
+use crate::scheduler::{
+    self, Done, FailFast, Ledger, Plan, Progress, Ran, Resumed, Selection, Settings, Shard, ended, entry,
+};
 use crate::target;
-use crate::trial::{Finished, Planned, Stage};
+use crate::trial::Stage;
 use crate::verdict::{Exit, Outcome};
 use crate::world::Frozen;
 
@@ -60,6 +60,9 @@ pub struct Args {
     /// Where records and the run file go [default: .mocktrial/RUN, with .mocktrial/latest]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Take up the run in this folder: what is sealed is kept, the rest runs
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    resume: Option<PathBuf>,
     /// Sign seals with the secret key in this file, or in the variable of `env:NAME`
     #[arg(long, value_name = "FILE|env:NAME")]
     sign_key: Option<String>,
@@ -94,18 +97,37 @@ impl Args {
             Some(_) => FailFast::Run,
         };
         let clock = Clock::start();
-        let out = Out::make(self.out, clock)?;
-        let mut run = run_file(&out, &plan, clock);
-        run.write(&out.folder).map_err(Told::usage)?;
+        let out = match &self.resume {
+            Some(folder) => Out::reopen(folder)?,
+            None => Out::make(self.out, clock)?,
+        };
+        let mut run = match self.resume {
+            Some(_) => taken_up(&out, clock)?,
+            None => run_file(&out, &plan, clock),
+        };
+        if self.resume.is_none() {
+            run.write(&out.folder).map_err(Told::usage)?;
+        }
+        let key = sign.as_ref().map(SigningKey::public);
         runtime()?.block_on(async {
             let stages = stages(&suites, worlds, &out.folder, clock, sign).await?;
             let settings = Settings::new(self.jobs.into(), fail_fast);
             listen_for_interrupts(&settings);
-            let mut line = Line::new(plan.trials.len());
-            let Ran { done, beside, .. } = scheduler::run(&stages, plan, &settings, &mut line).await;
+            let Resumed { kept, work } = match self.resume {
+                Some(_) => scheduler::resume(&stages, plan, &mut run, &out.folder, key.as_ref())
+                    .map_err(Told::usage)?,
+                None => Resumed { kept: Vec::new(), work: plan.work() },
+            };
+            run.write(&out.folder).map_err(Told::usage)?;
+            let ledger = Arc::new(Ledger::begin(&out.folder, clock).map_err(Told::trouble)?);
+            let mut line = Line::new(work.tasks.len());
+            let ran = scheduler::run(&stages, work, &settings, &ledger, &mut line).await;
+            let Ran { mut done, beside, .. } = ran;
             line.clear();
-            let told = tell(&stages, &done, self.wanted)?;
             conclude(&mut run, &done, &beside, &stages, clock);
+            done.extend(kept);
+            done.sort_by_key(|done| done.place);
+            let told = tell(&stages, &done, self.wanted)?;
             run.write(&out.folder).map_err(Told::trouble)?;
             repeats(&mut anstream::stdout(), &run).map_err(Told::trouble)?;
             let diff = before.map(|before| diff::compare(before, (&out.folder, &run))).transpose()?;
@@ -126,6 +148,7 @@ impl Args {
 pub(super) struct Out {
     id: String,
     pub(super) folder: PathBuf,
+    _lock: RunLock,
 }
 
 impl Out {
@@ -136,17 +159,27 @@ impl Out {
         let latest = wanted.is_none();
         let folder = wanted.unwrap_or_else(|| Path::new(".mocktrial").join(&id));
         let at = |error: &dyn std::fmt::Display| Told::usage(format!("{}: {error}", folder.display()));
-        if folder.join(crate::record::RUN_FILE).exists() {
-            return Err(at(&"a run is kept here already; name another folder with --out"));
-        }
         std::fs::create_dir_all(&folder).map_err(|error| at(&error))?;
+        let lock = RunLock::take(&folder).map_err(Told::usage)?;
+        if folder.join(crate::record::RUN_FILE).exists() {
+            return Err(at(
+                &"a run is kept here already; name another folder with --out, or take it up with --resume",
+            ));
+        }
         if latest {
             let link = Path::new(".mocktrial/latest");
             let _ = std::fs::remove_file(link);
             // Only a convenience: a file system without links runs trials all the same.
             let _ = std::os::unix::fs::symlink(&id, link);
         }
-        Ok(Self { id, folder })
+        Ok(Self { id, folder, _lock: lock })
+    }
+
+    /// The folder of a run that is to be taken up.
+    fn reopen(folder: &Path) -> Result<Self, Told> {
+        let lock = RunLock::take(folder).map_err(Told::usage)?;
+        let run = RunFile::read(folder).map_err(Told::usage)?;
+        Ok(Self { id: run.id, folder: folder.to_owned(), _lock: lock })
     }
 }
 
@@ -266,27 +299,12 @@ pub(super) fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {
     }
 }
 
-fn entry(planned: &Planned, finished: Option<&Finished>, clock: Clock) -> PlannedTrial {
-    PlannedTrial {
-        scenario: planned.scenario.name.clone(),
-        case: planned.case,
-        number: planned.number,
-        retry_of: planned.retry_of.as_ref().map(ToString::to_string),
-        binding_proof: planned.binding_proof,
-        shard: None,
-        started_at: finished.map(|finished| clock.unix_nanos(finished.began).to_string()),
-        micros: finished.map(|finished| u64::try_from(finished.took.as_micros()).unwrap_or(u64::MAX)),
-        resumes: None,
-        state: match finished {
-            None => TrialState::Planned,
-            Some(finished) => match &finished.sealed {
-                Some(sealed) => TrialState::sealed(sealed, finished.end.outcome),
-                None => TrialState::Unsealed {
-                    why: finished.end.error.as_ref().map_or("unknown", |error| &error.code).to_owned(),
-                },
-            },
-        },
-    }
+/// The run file of a run that is taken up, as it was left.
+fn taken_up(out: &Out, clock: Clock) -> Result<RunFile, Told> {
+    let mut run = RunFile::read(&out.folder).map_err(Told::usage)?;
+    run.ended_at = None;
+    run.resumed_at.push(clock.unix_nanos(clock.now()).to_string());
+    Ok(run)
 }
 
 /// Writes down the trials beside the plan, and that the run is over.
@@ -300,9 +318,8 @@ pub(super) fn told_of_beside(run: &mut RunFile, beside: &[Done], clock: Clock) {
 fn conclude(run: &mut RunFile, done: &[Done], beside: &[Done], stages: &[Arc<Stage>], clock: Clock) {
     for one in done {
         if let (Some(first), Some(id)) = (&one.first, &one.planned.retry_of) {
-            let mut planned = one.planned.clone();
-            planned.retry_of = None;
-            run.trials.insert(id.to_string(), entry(&planned, Some(first), clock));
+            // Listed since before it began.
+            run.trials.entry(id.to_string()).and_modify(|trial| ended(trial, first, clock));
         }
         let id = one.planned.id.to_string();
         run.trials.insert(id, entry(&one.planned, one.finished.as_ref(), clock));

@@ -64,15 +64,19 @@ pub struct TrialRow {
     /// Workers whose binding is proven, and by what (`trial`, or the id of the trial that proved it).
     #[serde(default)]
     pub bindings: BTreeMap<String, String>,
+    /// In which resumption of the run it ran again, from 1; absent where it did not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resumption: u32,
 }
 
 impl TrialRow {
     /// The id of the trial it begins.
     pub fn id(&self) -> TrialId {
-        if self.binding_proof {
-            return TrialId::binding(&self.scenario, self.case);
-        }
-        TrialId::new(&self.scenario, self.case, self.number, self.retry_of.is_some())
+        let first = match self.binding_proof {
+            true => TrialId::binding(&self.scenario, self.case),
+            false => TrialId::new(&self.scenario, self.case, self.number, self.retry_of.is_some()),
+        };
+        first.resumed(self.resumption)
     }
 }
 
@@ -439,6 +443,10 @@ pub struct SealRow {
     /// SHA-256 of this row's own form without this field, hex.
     #[serde(rename = "self")]
     pub own: String,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 fn is_false(value: &bool) -> bool {

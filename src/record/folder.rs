@@ -50,6 +50,13 @@ pub enum Standing {
         /// Whole rows it has.
         rows: u64,
     },
+    /// As unsealed, and another trial was run in its place.
+    RunAgain {
+        /// Whole rows it has.
+        rows: u64,
+        /// The id of that trial.
+        by: String,
+    },
     /// It was never begun.
     NotRun,
 }
@@ -63,23 +70,30 @@ impl fmt::Display for Standing {
             Self::OtherTrial { is } => write!(f, "the record of {is} stands in its place"),
             Self::Repeats { of } => write!(f, "the record of {of} again"),
             Self::Unsealed { rows } => write!(f, "not sealed: it ends after {rows} rows"),
+            Self::RunAgain { rows, by } => {
+                write!(f, "not sealed: it ends after {rows} rows; run again as {by}")
+            }
             Self::NotRun => f.write_str("not run"),
         }
+    }
+}
+
+impl Standing {
+    /// Nothing was changed, removed or put in its place.
+    pub fn is_sound(&self) -> bool {
+        matches!(self, Self::Holds(_) | Self::Unsealed { .. } | Self::RunAgain { .. } | Self::NotRun)
     }
 }
 
 impl FolderReport {
     /// Nothing was changed, removed or added. Trials that were interrupted or not run do not count against it.
     pub fn is_sound(&self) -> bool {
-        let sound = |standing: &Standing| {
-            matches!(standing, Standing::Holds(_) | Standing::Unsealed { .. } | Standing::NotRun)
-        };
-        self.added.is_empty() && self.trials.values().all(sound)
+        self.added.is_empty() && self.trials.values().all(Standing::is_sound)
     }
 
-    /// Every planned trial has a record that holds.
+    /// Every planned trial has a record that holds, its own or that of the trial run in its place.
     pub fn is_complete(&self) -> bool {
-        let holds = |standing: &Standing| matches!(standing, Standing::Holds(_));
+        let holds = |standing: &Standing| matches!(standing, Standing::Holds(_) | Standing::RunAgain { .. });
         self.trials.values().all(holds)
     }
 }
@@ -116,10 +130,18 @@ pub fn verify_dir(folder: &Path, key: Option<&VerifyingKey>) -> Result<FolderRep
         };
         let standing = match repeated {
             Some(of) => Standing::Repeats { of: of.to_owned() },
-            None => standing(&path, trial, key).map_err(io)?,
+            None => standing(&path, id, trial, key).map_err(io)?,
         };
         planned.insert(file);
         trials.insert(id.clone(), standing);
+    }
+    for (id, trial) in &run.trials {
+        let standing = trial.resumes.as_ref().and_then(|before| trials.get_mut(before));
+        if let Some(standing) = standing
+            && let Standing::Unsealed { rows } = *standing
+        {
+            *standing = Standing::RunAgain { rows, by: id.clone() };
+        }
     }
     let mut added = Vec::new();
     strangers(folder, Path::new("trials"), &planned, &mut added)?;
@@ -127,7 +149,7 @@ pub fn verify_dir(folder: &Path, key: Option<&VerifyingKey>) -> Result<FolderRep
     Ok(FolderReport { trials, added })
 }
 
-fn standing(path: &Path, trial: &PlannedTrial, key: Option<&VerifyingKey>) -> io::Result<Standing> {
+fn standing(path: &Path, id: &str, trial: &PlannedTrial, key: Option<&VerifyingKey>) -> io::Result<Standing> {
     // A link would let a record live where others change it, so only a file of its own counts.
     if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
         return Ok(match &trial.state {
@@ -135,7 +157,7 @@ fn standing(path: &Path, trial: &PlannedTrial, key: Option<&VerifyingKey>) -> io
             _ => Standing::NotRun,
         });
     }
-    if let Some(is) = other_trial(path, trial) {
+    if let Some(is) = other_trial(path, id, trial) {
         return Ok(Standing::OtherTrial { is });
     }
     let anchor = match &trial.state {
@@ -165,12 +187,11 @@ fn broken(row: u64, why: Flaw) -> Standing {
 }
 
 /// Which other trial's record this is, if the first row can be read and says so.
-fn other_trial(path: &Path, planned: &PlannedTrial) -> Option<String> {
+fn other_trial(path: &Path, id: &str, planned: &PlannedTrial) -> Option<String> {
     let row = read(path).ok()?.next()?.ok()?.parse::<TrialRow>().ok()?;
-    let is = (row.scenario.as_str(), row.case, row.number, &row.retry_of, row.binding_proof);
-    let asked = &planned;
-    let asked = (asked.scenario.as_str(), asked.case, asked.number, &asked.retry_of, asked.binding_proof);
-    (is != asked).then(|| row.id().to_string())
+    let is = row.id();
+    (is.as_str() != id || row.retry_of != planned.retry_of || row.binding_proof != planned.binding_proof)
+        .then(|| is.to_string())
 }
 
 /// Every file below `at` that is not among `planned`.

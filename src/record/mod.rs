@@ -10,6 +10,7 @@ mod keys;
 mod merge;
 mod read;
 mod run_file;
+mod run_log;
 mod schema;
 mod seal;
 mod verify;
@@ -24,6 +25,7 @@ pub use run_file::{
     Host, LateCalls, PlannedTrial, RUN_FILE, RUN_FORMAT, RunFile, RunFileError, ScenarioTally, Share,
     TrialState, trial_file,
 };
+pub use run_log::{RUN_LOG, RunLock, RunLog};
 pub use schema::schema;
 pub use seal::{SealError, Sealed, seal};
 pub use verify::verify;

@@ -1,17 +1,18 @@
 //! `run.json`: what a run set out to do and what came of it, so that a trial that is missing is noticed.
 //!
 //! It is written whole or not at all: under a hidden name that no reader takes for a record, put on the disk, then
-//! renamed. A run that is killed leaves the file of its last write; the trials' own files say the rest.
+//! renamed. While the run goes on, what becomes of its trials is appended to a log beside it (`run_log`), which reading
+//! takes into account and the next write takes in. Of how far a trial got, its own file is the authority.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::run_log;
 use super::seal::Sealed;
 use crate::grade::Tally;
 use crate::scenario::PassRule;
@@ -112,6 +113,9 @@ pub struct PlannedTrial {
     /// The id of the unsealed trial of an interrupted run that this one stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumes: Option<String>,
+    /// In which resumption of the run it runs again, from 1; absent where it does not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resumption: u32,
     /// The share it was run in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<u32>,
@@ -123,6 +127,10 @@ pub struct PlannedTrial {
     pub micros: Option<u64>,
     /// How far it came.
     pub state: TrialState,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 /// How far a trial came.
@@ -196,6 +204,12 @@ pub enum RunFileError {
         /// Why.
         source: io::Error,
     },
+    /// Another process is at work in the run's folder.
+    #[error("{path}: a run is going on here")]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
     /// It is none.
     #[error("{path} is no run file: {why}")]
     Malformed {
@@ -218,42 +232,42 @@ impl RunFile {
         if text.len() as u64 > SIZE_LIMIT {
             return Err(malformed(format!("longer than {SIZE_LIMIT} bytes")));
         }
-        let run: Self = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        let mut run: Self = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
         if run.format != RUN_FORMAT {
             return Err(malformed(format!("format {} is not known here", run.format)));
         }
+        run.trials.extend(run_log::read(folder)?);
         if let Some(id) = run.trials.keys().find(|id| trial_file(id).is_none()) {
             return Err(malformed(format!("`{id}` is no trial's id")));
         }
         Ok(run)
     }
 
-    /// Writes it into a run's folder, in place of the one before, and puts it on the disk.
+    /// Writes it into a run's folder, in place of the one before and of its log, and puts it on the disk.
     pub fn write(&self, folder: &Path) -> Result<(), RunFileError> {
         let path = folder.join(RUN_FILE);
         let write = || -> io::Result<()> {
-            let mut file = tempfile::Builder::new()
-                .prefix(".run-")
-                .suffix(".tmp")
-                .permissions(Permissions::from_mode(0o644))
-                .tempfile_in(folder)?;
-            serde_json::to_writer_pretty(io::BufWriter::new(&mut file), self)?;
+            let draft = folder.join(".run.json.tmp");
+            let mut file = io::BufWriter::new(File::create(&draft)?);
+            serde_json::to_writer_pretty(&mut file, self)?;
             file.write_all(b"\n")?;
-            file.as_file().sync_all()?;
-            file.persist(&path)?;
+            file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            fs::rename(&draft, &path)?;
             // The rename is on the disk when its folder is.
-            File::open(folder)?.sync_all()
+            File::open(folder)?.sync_all()?;
+            run_log::remove(folder)
         };
         write().map_err(|source| RunFileError::Io { path: path.clone(), source })
     }
 }
 
 impl RunFile {
-    /// The trials that count, by scenario and case: what each case came to so far. Of a retried trial the second
-    /// counts, and nothing that was run beside the plan.
+    /// The trials that count, by scenario and case: what each case came to so far. Of a trial that was
+    /// retried or run again the last counts, and nothing that was run beside the plan.
     pub fn cases(&self) -> BTreeMap<(&str, usize), Tally> {
-        let replaced: BTreeSet<_> =
-            self.trials.values().filter_map(|trial| trial.retry_of.as_deref()).collect();
+        let trials = self.trials.values();
+        let replaced = trials.flat_map(|trial| [trial.retry_of.as_deref(), trial.resumes.as_deref()]);
+        let replaced: BTreeSet<_> = replaced.flatten().collect();
         let mut cases: BTreeMap<(&str, usize), Tally> = BTreeMap::new();
         for (id, trial) in &self.trials {
             if trial.binding_proof || replaced.contains(id.as_str()) {

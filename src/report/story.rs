@@ -26,6 +26,8 @@ pub struct Story {
     pub end: Option<EndRow>,
     /// Whether the record ends with a seal. Whether the seal holds is `record::verify`'s to say.
     pub sealed: bool,
+    /// Whole rows it has.
+    pub rows: u64,
     /// First and last time on record: Unix nanoseconds of harness time.
     pub span: (u64, u64),
 }
@@ -55,10 +57,15 @@ impl Story {
         let mut seen = Vec::new();
         let (mut trial, mut end) = (None, None);
         let (mut verdicts, mut outputs, mut phases) = (Vec::new(), Vec::new(), Vec::new());
-        let mut sealed = false;
+        let (mut sealed, mut last) = (false, 0);
         let mut span = None;
         for row in rows {
-            let row = row?;
+            let row = match row {
+                // Its writer was killed: what was written is told.
+                Err(ReadError::Cut { .. }) => break,
+                row => row?,
+            };
+            last = row.seq;
             let (first, _) = span.unwrap_or((row.at, row.at));
             span = Some((first, row.at));
             match row.kind.as_str() {
@@ -83,6 +90,7 @@ impl Story {
             phases,
             end,
             sealed,
+            rows: last,
             span: span.unwrap_or_default(),
         })
     }
@@ -103,7 +111,7 @@ impl Story {
             Some(end) => end.error.clone(),
             None => Some(TrialError {
                 code: "interrupted".to_owned(),
-                message: "the record has no end".to_owned(),
+                message: format!("the record ends after {} rows, before the trial did", self.rows),
                 line: None,
             }),
         }

@@ -52,7 +52,7 @@ pub(super) struct Shown {
 
 impl Shown {
     /// A trial is over in which calls of these workers came through their channels.
-    pub(super) fn add(&mut self, workers: &BTreeSet<String>, trial: &TrialId) {
+    pub(super) fn add<'a>(&mut self, workers: impl IntoIterator<Item = &'a String>, trial: &TrialId) {
         for worker in workers {
             self.by.entry(worker.clone()).or_insert_with(|| trial.to_string());
         }
@@ -89,6 +89,20 @@ impl Prospects {
         }
     }
 
+    /// Takes the scenario of a proof out, as it was planned; none where it is no candidate.
+    pub(super) fn take(&mut self, scenario: &str) -> Option<Planned> {
+        let at = self.candidates.iter().position(|c| c.planned.scenario.name == scenario)?;
+        Some(beside(self.candidates.remove(at).planned))
+    }
+
+    /// Lets the scenario of a proof that was cut off run again.
+    pub(super) fn run_again(&mut self, scenario: &str, resumption: u32, resumes: TrialId) {
+        if let Some(own) = self.candidates.iter_mut().find(|c| c.planned.scenario.name == scenario) {
+            own.planned.resumption = resumption;
+            own.planned.resumes = Some(resumes);
+        }
+    }
+
     pub(super) fn want_all(&mut self, contract: &Contract) {
         self.wanted = with_channel(contract);
     }
@@ -121,13 +135,15 @@ impl Prospects {
         }
         Some(match taken.place.filter(|_| own) {
             Some(place) => Next::Planned(place),
-            None => Next::Beside(Box::new(Planned {
-                id: TrialId::binding(&taken.planned.scenario.name, taken.planned.case),
-                binding_proof: true,
-                ..taken.planned
-            })),
+            None => Next::Beside(Box::new(beside(taken.planned))),
         })
     }
+}
+
+/// The proof that a trial of the plan could be.
+fn beside(planned: Planned) -> Planned {
+    let id = TrialId::binding(&planned.scenario.name, planned.case);
+    Planned { id: id.resumed(planned.resumption), binding_proof: true, ..planned }
 }
 
 fn with_channel(contract: &Contract) -> BTreeSet<String> {

@@ -8,9 +8,10 @@ use sha2::{Digest, Sha256};
 use crate::name::TrialId;
 use crate::record::Share;
 use crate::scenario::{Scenario, Suite};
-use crate::trial::Planned;
+use crate::trial::{Finished, Planned};
 
-use super::bindings::Prospects;
+use super::bindings::{Prospects, Shown};
+use super::settled::Settled;
 use super::shard::{Shard, split};
 
 /// What of the files is to be run.
@@ -39,6 +40,40 @@ pub struct Plan {
     pub share: Option<Share>,
     /// By suite: whose bindings are to be shown, and which scenarios could.
     pub(super) prospects: Vec<Prospects>,
+}
+
+/// What of a plan is still to be done.
+#[derive(Debug)]
+pub struct Work {
+    /// By place in the plan.
+    pub tasks: BTreeMap<usize, Task>,
+    /// By suite.
+    pub(super) prospects: Vec<Prospects>,
+    /// By suite: what trials that are over have shown.
+    pub(super) shown: Vec<Shown>,
+    pub(super) settled: Settled,
+}
+
+/// One trial that is to be run.
+#[derive(Debug)]
+pub struct Task {
+    /// Index of its suite.
+    pub suite: usize,
+    /// The trial.
+    pub planned: Planned,
+    /// The first try that it retries, where that was over before.
+    pub first: Option<Finished>,
+}
+
+impl Plan {
+    /// All of it, still to be done.
+    pub fn work(self) -> Work {
+        let settled = Settled::new(self.trials.iter());
+        let task = |(suite, planned)| Task { suite, planned, first: None };
+        let tasks = self.trials.into_iter().map(task).enumerate().collect();
+        let shown = self.prospects.iter().map(|_| Shown::default()).collect();
+        Work { tasks, prospects: self.prospects, shown, settled }
+    }
 }
 
 /// Plans the suites: by scenario name, case and repeat.
@@ -100,6 +135,8 @@ fn planned(scenario: &Arc<Scenario>, case: usize, number: u32, selection: &Selec
         retry_of: None,
         binding_proof: false,
         bindings: BTreeMap::new(),
+        resumption: 0,
+        resumes: None,
     }
 }
 

@@ -6,17 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::{EndRow, Judged, TrialError};
 use crate::name::TrialId;
-use crate::trial::{self, Finished, Planned, Stage};
+use crate::record::RunFileError;
+use crate::trial::{self, Finished, OpenError, Planned, Stage};
 use crate::verdict::Outcome;
 
 use super::bindings::{Next, Prospects, Shown};
-use super::plan::Plan;
+use super::ledger::Ledger;
+use super::plan::{Task, Work};
 use super::settled::{FailFast, Settled};
 
 /// How a plan is worked off.
@@ -81,26 +82,26 @@ pub struct Ran {
     pub unshown: Vec<Vec<String>>,
 }
 
-/// Runs the plan.
+/// Does the work, and notes in the ledger what becomes of it.
 pub async fn run(
     stages: &[Arc<Stage>],
-    plan: Plan,
+    work: Work,
     settings: &Settings,
+    ledger: &Arc<Ledger>,
     progress: &mut impl Progress,
 ) -> Ran {
-    let settled = Settled::new(plan.trials.iter());
-    let waiting = plan.trials.into_iter().enumerate().collect();
+    let Work { tasks: waiting, prospects, shown, settled } = work;
     let ran = Ran { done: Vec::new(), beside: Vec::new(), bindings: Vec::new(), unshown: Vec::new() };
-    let mut pool = Pool { stages, settings, progress, settled, waiting, ran };
-    for (suite, prospects) in plan.prospects.into_iter().enumerate() {
-        pool.show_bindings(suite, prospects).await;
+    let mut pool = Pool { stages, settings, ledger, progress, settled, waiting, ran };
+    for (suite, (prospects, shown)) in prospects.into_iter().zip(shown).enumerate() {
+        pool.show_bindings(suite, prospects, shown).await;
     }
-    for (suite, planned) in pool.waiting.values_mut() {
-        planned.bindings = pool.ran.bindings[*suite].clone();
+    for task in pool.waiting.values_mut() {
+        task.planned.bindings = pool.ran.bindings[task.suite].clone();
     }
     pool.work_off().await;
-    for (place, (suite, planned)) in std::mem::take(&mut pool.waiting) {
-        pool.not_run(place, suite, planned);
+    for (place, task) in std::mem::take(&mut pool.waiting) {
+        pool.not_run(place, task);
     }
     pool.ran.done.sort_by_key(|done| done.place);
     pool.ran
@@ -109,27 +110,28 @@ pub async fn run(
 struct Pool<'a, P> {
     stages: &'a [Arc<Stage>],
     settings: &'a Settings,
+    ledger: &'a Arc<Ledger>,
     progress: &'a mut P,
     settled: Settled,
     /// By place.
-    waiting: BTreeMap<usize, (usize, Planned)>,
+    waiting: BTreeMap<usize, Task>,
     ran: Ran,
 }
 
 impl<P: Progress> Pool<'_, P> {
-    async fn show_bindings(&mut self, suite: usize, mut prospects: Prospects) {
-        let mut shown = Shown::default();
+    async fn show_bindings(&mut self, suite: usize, mut prospects: Prospects, mut shown: Shown) {
         while !self.settings.wind_down.is_cancelled() {
-            let (place, planned) = match prospects.next(&mut shown) {
+            let (place, task) = match prospects.next(&mut shown) {
                 None => break,
                 Some(Next::Planned(place)) => match self.waiting.remove(&place) {
-                    Some((_, planned)) => (place, planned),
+                    Some(task) => (place, task),
                     None => continue,
                 },
-                Some(Next::Beside(planned)) => (usize::MAX, *planned),
+                Some(Next::Beside(planned)) => (usize::MAX, Task { suite, planned: *planned, first: None }),
             };
-            let planned = Planned { bindings: shown.by.clone(), ..planned };
-            let done = one(&self.stages[suite], (place, suite), planned, &self.settings.interrupt).await;
+            let planned = Planned { bindings: shown.by.clone(), ..task.planned };
+            let task = Task { planned, ..task };
+            let done = one(&self.stages[suite], place, task, self.ledger, &self.settings.interrupt).await;
             if let Some(finished) = &done.finished {
                 shown.add(&finished.shown, &done.planned.id);
             }
@@ -143,34 +145,29 @@ impl<P: Progress> Pool<'_, P> {
     }
 
     async fn work_off(&mut self) {
-        let slots = Arc::new(Semaphore::new(self.settings.jobs.max(1)));
         let mut flying = JoinSet::new();
-        loop {
-            let begin = tokio::select! {
-                biased;
-                () = self.settings.wind_down.cancelled() => None,
-                slot = Arc::clone(&slots).acquire_owned() => slot.ok(),
+        while !self.settings.wind_down.is_cancelled() {
+            // What a trial came to is known before the next is begun in its place.
+            let joined = match flying.len() >= self.settings.jobs.max(1) {
+                true => flying.join_next().await,
+                false => flying.try_join_next(),
             };
-            while let Some(joined) = flying.try_join_next() {
+            if let Some(joined) = joined {
                 joined.into_iter().for_each(|done| self.land(done));
-            }
-            if begin.is_none() || self.settings.wind_down.is_cancelled() {
-                break;
-            }
-            let Some((place, (suite, planned))) = self.waiting.pop_first() else {
-                break;
-            };
-            if self.settings.fail_fast != FailFast::Never && self.settled.is_settled(suite, &planned) {
-                self.not_run(place, suite, planned);
                 continue;
             }
-            let stage = Arc::clone(&self.stages[suite]);
+            let Some((place, task)) = self.waiting.pop_first() else {
+                break;
+            };
+            if self.settings.fail_fast != FailFast::Never
+                && self.settled.is_settled(task.suite, &task.planned)
+            {
+                self.not_run(place, task);
+                continue;
+            }
+            let (stage, ledger) = (Arc::clone(&self.stages[task.suite]), Arc::clone(self.ledger));
             let interrupt = self.settings.interrupt.clone();
-            flying.spawn(async move {
-                let done = one(&stage, (place, suite), planned, &interrupt).await;
-                drop(begin);
-                done
-            });
+            flying.spawn(async move { one(&stage, place, task, &ledger, &interrupt).await });
         }
         // No task is aborted, and a trial that throws is caught within its own: every join is a trial that is over.
         while let Some(joined) = flying.join_next().await {
@@ -190,8 +187,8 @@ impl<P: Progress> Pool<'_, P> {
         self.ran.done.push(done);
     }
 
-    fn not_run(&mut self, place: usize, suite: usize, planned: Planned) {
-        let done = Done { place, suite, planned, finished: None, first: None };
+    fn not_run(&mut self, place: usize, Task { suite, planned, first }: Task) {
+        let done = Done { place, suite, planned, finished: None, first };
         self.progress.ended(&done);
         self.ran.done.push(done);
     }
@@ -200,25 +197,51 @@ impl<P: Progress> Pool<'_, P> {
 /// One trial, and once more where infrastructure is to blame.
 async fn one(
     stage: &Stage,
-    (place, suite): (usize, usize),
-    planned: Planned,
+    place: usize,
+    Task { suite, planned, first }: Task,
+    ledger: &Ledger,
     interrupt: &CancellationToken,
 ) -> Done {
-    let first = attempt(stage, &planned, interrupt).await;
+    let finished = attempt(stage, &planned, ledger, interrupt).await;
+    if first.is_some() {
+        return Done { place, suite, planned, finished: Some(finished), first };
+    }
+    let first = finished;
     if !first.may_retry() || planned.binding_proof || interrupt.is_cancelled() {
         return Done { place, suite, planned, finished: Some(first), first: None };
     }
-    let again = Planned {
-        id: TrialId::new(&planned.scenario.name, planned.case, planned.number, true),
-        retry_of: Some(planned.id.clone()),
-        ..planned
-    };
-    let second = attempt(stage, &again, interrupt).await;
+    let again = retry(planned);
+    let second = attempt(stage, &again, ledger, interrupt).await;
     Done { place, suite, planned: again, finished: Some(second), first: Some(first) }
 }
 
+/// The trial that tries `planned` once more.
+pub(super) fn retry(planned: Planned) -> Planned {
+    let id = TrialId::new(&planned.scenario.name, planned.case, planned.number, true);
+    Planned {
+        id: id.resumed(planned.resumption),
+        retry_of: Some(planned.id.clone()),
+        resumes: None,
+        ..planned
+    }
+}
+
+/// Why there is no record.
+#[derive(Debug, thiserror::Error)]
+enum NoRecord {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("it could not be noted that it begins: {0}")]
+    Ledger(#[from] RunFileError),
+}
+
 /// Runs a trial; one that cannot even begin, or that throws, is an error of that trial alone.
-async fn attempt(stage: &Stage, planned: &Planned, interrupt: &CancellationToken) -> Finished {
+async fn attempt(
+    stage: &Stage,
+    planned: &Planned,
+    ledger: &Ledger,
+    interrupt: &CancellationToken,
+) -> Finished {
     let broken = |code: &str, message: String| Finished {
         path: planned.path(&stage.out),
         verdicts: Vec::new(),
@@ -235,8 +258,14 @@ async fn attempt(stage: &Stage, planned: &Planned, interrupt: &CancellationToken
         attempts: 0,
         shown: BTreeSet::new(),
     };
-    match AssertUnwindSafe(trial::run(stage, planned, interrupt)).catch_unwind().await {
-        Ok(ran) => ran.unwrap_or_else(|error| broken("no_record", error.to_string())),
+    let run = async {
+        ledger.begins(planned)?;
+        let finished = trial::run(stage, planned, interrupt).await?;
+        ledger.ended(planned, &finished);
+        Ok(finished)
+    };
+    match AssertUnwindSafe(run).catch_unwind().await {
+        Ok(ran) => ran.unwrap_or_else(|error: NoRecord| broken("no_record", error.to_string())),
         Err(_) => {
             broken("harness_failed", "a defect of mocktrial: this trial threw, see standard error".to_owned())
         }

@@ -35,6 +35,10 @@ pub struct Planned {
     pub seed: u64,
     /// Workers whose binding another trial of the same app has proven: worker to that trial's id.
     pub bindings: BTreeMap<String, String>,
+    /// In which resumption of the run it runs again, from 1; 0 where it does not.
+    pub resumption: u32,
+    /// The trial without a seal that it stands for.
+    pub resumes: Option<TrialId>,
 }
 
 impl Planned {
@@ -177,7 +181,8 @@ pub(super) fn filters(redactor: Arc<Redactor>) -> Filters {
     })
 }
 
-fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
+/// What is pinned down of a trial before anything happens: the first row of its record.
+pub fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
     let contract = &stage.contract;
     // As the user spelled it: a folder and the files in it are spelled alike.
     let folder = contract.source.path.parent().unwrap_or(Path::new(""));
@@ -213,5 +218,6 @@ fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
         scenario_file,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         bindings: planned.bindings.clone(),
+        resumption: planned.resumption,
     }
 }

@@ -21,6 +21,7 @@ fn run(folder: &Path, key: Option<&SigningKey>) -> RunFile {
             started_at: None,
             micros: None,
             resumes: None,
+            resumption: 0,
             state: TrialState::Planned,
         };
         let id = format!("{scenario}/0-{number}");

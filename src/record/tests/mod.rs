@@ -29,6 +29,7 @@ fn trial() -> TrialRow {
         version: "0".to_owned(),
         binding_proof: false,
         bindings: Default::default(),
+        resumption: 0,
     }
 }
 
