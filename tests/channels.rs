@@ -497,3 +497,16 @@ async fn a_scenario_narrows_and_its_budget_is_the_least() {
     assert_eq!(answer.refusal().as_deref(), Some("not_permitted"));
     assert!(answer.json()["error"]["message"].as_str().is_some_and(|why| why.contains("scenario")));
 }
+
+#[tokio::test]
+async fn the_tools_are_described_at_the_channel_and_reading_of_them_is_no_action() {
+    let desk = Desk::open();
+    let document = desk.at("LOOKUP_URL").get("/openapi.json").await.json();
+    assert_eq!((&document["info"]["title"], &document["servers"][0]["url"]), (&json!("desk"), &json!(".")));
+    assert_eq!(document["paths"]["/orders/{order_id}"]["get"]["operationId"], "get_order");
+    assert_eq!(document["paths"]["/refunds"]["post"]["operationId"], "issue_refund");
+    let hiding = Desk::of(&CONTRACT.replace("world:\n", "world:\n  list: permitted\n"));
+    let document = hiding.at("LOOKUP_URL").get("/openapi.json").await.json();
+    assert_eq!(document["paths"].as_object().map(|paths| paths.len()), Some(1));
+    assert!(desk.rows().is_empty() && hiding.rows().is_empty());
+}

@@ -10,9 +10,13 @@ use http::{HeaderMap, HeaderValue};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
+use super::body::KEPT_OF_LONGER;
 use super::json;
 use crate::scenario::Tool;
 use crate::world::coerce;
+
+/// Arguments are recorded as they came up to this many bytes.
+pub const RECORDED: usize = 64 << 10;
 
 /// How a body carries arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +128,43 @@ pub fn opaque(body: &[u8]) -> Value {
     match std::str::from_utf8(body) {
         Ok(text) => Value::String(text.to_owned()),
         Err(_) => json!({ "b": STANDARD.encode(body) }),
+    }
+}
+
+/// Cuts long strings, so that the other arguments stay.
+pub fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > KEPT_OF_LONGER => {
+            text.truncate(text.floor_char_boundary(KEPT_OF_LONGER))
+        }
+        Value::Array(items) => items.iter_mut().for_each(shorten),
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
+/// What a row is to hold instead of arguments that are too long for it, and whether it holds less.
+pub fn shorter(value: &Value) -> (Option<Value>, bool) {
+    if weight(value) <= RECORDED {
+        return (None, false);
+    }
+    let mut shorter = value.clone();
+    shorten(&mut shorter);
+    if weight(&shorter) > RECORDED {
+        let text = value.to_string();
+        let head = &text[..text.floor_char_boundary(KEPT_OF_LONGER)];
+        shorter = json!({ "body": head });
+    }
+    (Some(shorter), true)
+}
+
+/// About how many bytes a value takes as text.
+pub fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 3,
+        Value::Array(items) => items.iter().map(weight).sum::<usize>() + 2,
+        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }
 

@@ -8,8 +8,9 @@ use std::task::{Context, Poll, ready};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::{Bytes, Incoming};
 use serde_json::Value;
+use tokio::sync::mpsc;
 
-use super::arguments::opaque;
+use super::arguments::{opaque, weight};
 use super::gate::{Call, Outcome};
 use super::json;
 use crate::journal::OutcomeKind;
@@ -39,6 +40,8 @@ pub enum ChannelBody {
     Cut(Cut),
     /// An upstream's.
     Passing(Passing),
+    /// Ours, in pieces as they come.
+    Streamed(Streamed),
 }
 
 impl ChannelBody {
@@ -51,6 +54,17 @@ impl ChannelBody {
     pub fn cut(bytes: &Bytes, after: u64) -> Self {
         let after = usize::try_from(after).unwrap_or(usize::MAX).min(bytes.len());
         Self::Cut(Cut { length: bytes.len() as u64, rest: Some(bytes.slice(..after)), flushed: false })
+    }
+}
+
+/// Pieces from somebody who makes them as the app reads.
+#[derive(Debug)]
+pub struct Streamed(mpsc::Receiver<Result<Bytes, BodyError>>);
+
+impl Streamed {
+    /// Ends with the sender, or with an error.
+    pub fn new(pieces: mpsc::Receiver<Result<Bytes, BodyError>>) -> Self {
+        Self(pieces)
     }
 }
 
@@ -267,6 +281,20 @@ pub fn recorded(body: &[u8]) -> Value {
     }
 }
 
+/// A result as a record holds it, and whether it holds less.
+pub fn bounded(result: Value) -> (Value, bool) {
+    if weight(&result) <= KEPT_WHOLE {
+        return (result, false);
+    }
+    let text = result.to_string();
+    (opaque_prefix(head(text.as_bytes())), true)
+}
+
+/// What is kept of a text that is too long, or is no message.
+pub fn head(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(KEPT_OF_LONGER)]
+}
+
 /// The start of a body: text up to its last whole character.
 pub fn opaque_prefix(start: &[u8]) -> Value {
     match std::str::from_utf8(start) {
@@ -285,13 +313,14 @@ impl Body for ChannelBody {
             Self::Cut(cut) => cut.poll(cx),
             Self::Passing(Passing(Some(stream))) => stream.poll(cx),
             Self::Passing(Passing(None)) => Poll::Ready(None),
+            Self::Streamed(Streamed(pieces)) => pieces.poll_recv(cx).map_ok(Frame::data),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole(bytes) => bytes.is_none(),
-            Self::Cut(_) => false,
+            Self::Cut(_) | Self::Streamed(_) => false,
             Self::Passing(Passing(stream)) => stream.as_ref().is_none_or(|stream| {
                 stream.owed.is_none()
                     && stream.inner.is_end_stream()
@@ -305,6 +334,7 @@ impl Body for ChannelBody {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Self::Cut(cut) => SizeHint::with_exact(cut.length),
+            Self::Streamed(_) => SizeHint::new(),
             Self::Passing(Passing(stream)) => {
                 stream.as_ref().map_or_else(SizeHint::new, |stream| stream.inner.size_hint())
             }

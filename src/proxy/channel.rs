@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::{HeaderMap, StatusCode};
-use hyper::body::Bytes;
+use http::HeaderMap;
 
 use super::gate::{Lane, TrialState};
 use super::http::Base;
+use super::mcp::{Parked, Server, Sessions};
 use super::routes::Routes;
+use super::said::Said;
 use crate::name::{Token, ToolName};
-use crate::permit::{Refusal, RefusalCode};
-use crate::scenario::Tool;
+use crate::permit::{Refusal, RefusalCode, Rules};
+use crate::scenario::{Effect, Listing, Tool};
 use crate::world::World;
 
 /// The header that tells workers on a shared address apart. It never goes further than this.
@@ -19,6 +20,8 @@ pub const LANE_HEADER: &str = "mocktrial-channel";
 
 /// What the tools of one trial are, and what stands behind them.
 pub struct Site {
+    /// The app's name.
+    pub title: String,
     pub state: Arc<TrialState>,
     pub tools: Vec<Tool>,
     pub routes: Routes,
@@ -26,10 +29,16 @@ pub struct Site {
     pub world: Option<Arc<World>>,
     /// HTTP services, by name.
     pub upstreams: BTreeMap<String, Base>,
+    /// MCP servers, by name.
+    pub servers: BTreeMap<String, Arc<Server>>,
+    /// Which tools a list shows.
+    pub listing: Listing,
+    /// Calls that wait for more of their callers.
+    pub parked: Parked,
     /// `limits.body`.
     pub body_at_most: u64,
     /// The last whole answer of each tool that a fault may answer stale.
-    pub kept: Mutex<HashMap<ToolName, Answer>>,
+    pub kept: Mutex<HashMap<ToolName, Said>>,
 }
 
 impl Site {
@@ -39,26 +48,28 @@ impl Site {
         all.next().filter(|_| all.next().is_none())
     }
 
+    /// The tools that a list shows to whoever is bound by `rules`.
+    pub fn shown<'a>(&'a self, rules: &'a Rules) -> impl Iterator<Item = &'a Tool> {
+        self.tools.iter().filter(|tool| self.shows(rules, &tool.name, tool.effect))
+    }
+
+    /// Whether a list shows a tool.
+    pub fn shows(&self, rules: &Rules, name: &ToolName, effect: Effect) -> bool {
+        self.listing == Listing::All || rules.permits(name, effect).is_ok()
+    }
+
     /// Keeps an answer, where a fault may ask for it.
-    pub fn keep(&self, tool: &ToolName, answer: &Answer) {
+    pub fn keep(&self, tool: &ToolName, said: &Said) {
         if self.state.faults.keeps_answers_of(tool) {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.insert(tool.clone(), answer.clone());
+            kept.insert(tool.clone(), said.clone());
         }
     }
 
     /// The answer kept of this tool.
-    pub fn stale(&self, tool: &ToolName) -> Option<Answer> {
+    pub fn stale(&self, tool: &ToolName) -> Option<Said> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(tool).cloned()
     }
-}
-
-/// A whole answer.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub body: Bytes,
 }
 
 /// One address.
@@ -66,6 +77,8 @@ pub struct Channel {
     pub token: Token,
     pub site: Arc<Site>,
     pub lanes: Lanes,
+    /// Of its MCP clients.
+    pub sessions: Sessions,
 }
 
 /// Whose calls come through an address.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use http::Uri;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +14,7 @@ use super::door::Door;
 use super::faults::Faults;
 use super::gate::{Lane, TrialState};
 use super::http::{BadBase, Base};
+use super::mcp::{Parked, PipeFace, Pipes, Server, Sessions};
 use super::registry::Entry;
 use super::routes::Routes;
 use crate::clock::{Clock, Moment};
@@ -52,6 +54,15 @@ impl Tokens {
     }
 }
 
+/// How an upstream that was started is reached.
+#[derive(Debug)]
+pub enum Started {
+    /// At this URL.
+    At(String),
+    /// On its standard streams.
+    On(Pipes),
+}
+
 /// What a trial's channels are made of.
 pub struct ChannelsSpec<'a> {
     /// Whose channels.
@@ -64,8 +75,8 @@ pub struct ChannelsSpec<'a> {
     pub tokens: Tokens,
     /// What tools of the embedded world act on.
     pub world: Option<Arc<World>>,
-    /// Base URLs of upstreams that were started by us, by name: these win over the contract's.
-    pub upstreams: BTreeMap<String, String>,
+    /// Upstreams that were started for this trial, by name: these win over the contract's.
+    pub upstreams: BTreeMap<String, Started>,
     /// Where attempts and outcomes go.
     pub journal: Journal,
     /// The trial's.
@@ -88,6 +99,12 @@ pub enum ChannelsError {
         /// Why.
         why: BadBase,
     },
+    /// A server on standard streams that nobody started.
+    #[error("upstream `{name}` was not started")]
+    NotStarted {
+        /// Which.
+        name: String,
+    },
     /// The system has no trusted roots for an `https` upstream.
     #[error("no trusted certificates for an https upstream: {0}")]
     Roots(#[from] std::io::Error),
@@ -108,7 +125,6 @@ impl Channels {
     /// Opens them: from here on the tokens are known to the door.
     pub fn open(door: &Door, spec: ChannelsSpec<'_>) -> Result<Self, ChannelsError> {
         let contract = spec.contract;
-        let upstreams = bases(door, contract, &spec.upstreams)?;
         let state = Arc::new(TrialState {
             clock: spec.clock,
             journal: spec.journal,
@@ -122,14 +138,19 @@ impl Channels {
             closed: CancellationToken::new(),
             sealed: CancellationToken::new(),
         });
+        let (upstreams, servers) = services(door, contract, spec.upstreams, &state.sealed)?;
         let tools = contract.world.tools.clone();
         let routes = tools.iter().enumerate().filter_map(|(index, tool)| Some((index, tool.route.clone()?)));
         let site = Arc::new(Site {
+            title: contract.app.name.clone(),
             state: Arc::clone(&state),
             routes: Routes::new(routes),
             tools,
             world: spec.world,
             upstreams,
+            servers,
+            listing: contract.world.listing,
+            parked: Parked::default(),
             body_at_most: contract.limits.body,
             kept: Mutex::new(HashMap::new()),
         });
@@ -189,7 +210,8 @@ impl Channels {
     }
 
     fn add(&mut self, worker: Option<&WorkerId>, site: &Arc<Site>, token: &Token, lanes: Lanes) {
-        let channel = Channel { token: token.clone(), site: Arc::clone(site), lanes };
+        let channel =
+            Channel { token: token.clone(), site: Arc::clone(site), lanes, sessions: Sessions::default() };
         self.open.push((worker.cloned(), Arc::new(channel)));
     }
 
@@ -205,6 +227,15 @@ impl Channels {
     /// Each separate worker's address; the shared one under none. Secrets.
     pub fn addresses(&self) -> impl Iterator<Item = (Option<&WorkerId>, String)> {
         self.open.iter().map(|(worker, channel)| (worker.as_ref(), self.address(&channel.token)))
+    }
+
+    /// A worker's channel for a client on a pipe; none where the worker has no channel.
+    pub fn on_pipe(&self, worker: &WorkerId) -> Option<PipeFace> {
+        self.open.iter().find_map(|(_, channel)| {
+            let lanes = channel.lanes.all();
+            let lane = lanes.into_iter().find(|lane| lane.worker() == Some(worker))?;
+            Some(PipeFace::new(&self.door, channel, lane))
+        })
     }
 
     /// A turn was handed to the app: the first one starts the budgets that count from it.
@@ -258,6 +289,7 @@ impl Channels {
 
     fn give_up(&self) {
         for (_, channel) in &self.open {
+            channel.site.parked.clear();
             let lanes = channel.lanes.all();
             for lane in &lanes {
                 lane.seal();
@@ -295,22 +327,49 @@ pub fn rules(worker: &Worker, scenario: Option<&Scenario>) -> Result<Rules, BadG
     Rules::new(&worker.id, layers)
 }
 
-fn bases(
+type Services = (BTreeMap<String, Base>, BTreeMap<String, Arc<Server>>);
+
+fn services(
     door: &Door,
     contract: &Contract,
-    started: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, Base>, ChannelsError> {
-    let mut bases = BTreeMap::new();
+    mut started: BTreeMap<String, Started>,
+    sealed: &CancellationToken,
+) -> Result<Services, ChannelsError> {
+    let (mut bases, mut servers) = (BTreeMap::new(), BTreeMap::new());
+    let at_most = contract.limits.body;
     for (name, upstream) in &contract.world.upstreams {
-        let UpstreamKind::Http(url) = &upstream.kind else {
-            continue;
+        let bad = |why| ChannelsError::Upstream { name: name.clone(), why };
+        let found = started.remove(name);
+        let (url, is_mcp) = match (&upstream.kind, found) {
+            (_, Some(Started::On(pipes))) => {
+                let server = Server::on_pipes(name, pipes, at_most, sealed.clone());
+                servers.insert(name.clone(), Arc::new(server));
+                continue;
+            }
+            (UpstreamKind::Http(_), Some(Started::At(url))) => (url, false),
+            (UpstreamKind::McpHttp(_), Some(Started::At(url))) => (url, true),
+            (UpstreamKind::Http(url), None) => (url.clone(), false),
+            (UpstreamKind::McpHttp(url), None) => (url.clone(), true),
+            (UpstreamKind::McpStdio(_), _) => {
+                return Err(ChannelsError::NotStarted { name: name.clone() });
+            }
         };
-        let url = started.get(name).unwrap_or(url);
-        let base = Base::parse(url).map_err(|why| ChannelsError::Upstream { name: name.clone(), why })?;
-        if base.is_tls() {
-            door.shared().client.load_roots()?;
+        if is_mcp {
+            let url = url.parse::<Uri>().map_err(|error| bad(error.into()))?;
+            match url.scheme_str() {
+                Some("https") => door.shared().client.load_roots()?,
+                Some("http") => {}
+                _ => return Err(bad(BadBase::Scheme)),
+            }
+            let server = Server::at(name, url, at_most, sealed.clone());
+            servers.insert(name.clone(), Arc::new(server));
+        } else {
+            let base = Base::parse(&url).map_err(bad)?;
+            if base.is_tls() {
+                door.shared().client.load_roots()?;
+            }
+            bases.insert(name.clone(), base);
         }
-        bases.insert(name.clone(), base);
     }
-    Ok(bases)
+    Ok((bases, servers))
 }

@@ -39,6 +39,15 @@ pub struct TrialState {
     pub sealed: CancellationToken,
 }
 
+impl TrialState {
+    /// A call is in flight no more.
+    fn lands(&self) {
+        if self.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.idle.notify_waiters();
+        }
+    }
+}
+
 impl fmt::Debug for TrialState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TrialState").finish_non_exhaustive()
@@ -124,6 +133,11 @@ impl Lane {
         self.rules.worker()
     }
 
+    /// What it may do.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// Its calls after the seal.
     pub fn late(&self) -> &Arc<Late> {
         &self.late
@@ -159,7 +173,8 @@ impl Lane {
         state.calls += 1;
         trial.calls.fetch_add(1, Ordering::Relaxed);
         trial.in_flight.fetch_add(1, Ordering::AcqRel);
-        let call = Call { trial: Arc::clone(trial), attempt: seq, deadline: permit.deadline(), cut: false };
+        let trial = Arc::clone(trial);
+        let call = Call { trial, attempt: seq, deadline: permit.deadline(), cut: false, rests: false };
         Ok(Begun { permit, call, due })
     }
 
@@ -250,6 +265,8 @@ pub struct Call {
     deadline: Option<Moment>,
     /// A fault changed when or how much of the answer the app gets.
     pub cut: bool,
+    /// It waits for its caller, so nobody waits for it.
+    rests: bool,
 }
 
 /// How a call came out, before it is a row.
@@ -282,6 +299,20 @@ impl Call {
         &self.trial
     }
 
+    /// It waits for more from its caller: nobody has to wait for it meanwhile.
+    pub fn rest(&mut self) {
+        if !std::mem::replace(&mut self.rests, true) {
+            self.trial.lands();
+        }
+    }
+
+    /// Its caller went on.
+    pub fn go_on(&mut self) {
+        if std::mem::take(&mut self.rests) {
+            self.trial.in_flight.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
     /// Writes the outcome row, before the answer is sent. A row that cannot be written leaves an attempt without an
     /// outcome, and a journal that says it is incomplete: the world has acted, so the app still gets its answer.
     pub fn end(self, outcome: Outcome) {
@@ -303,8 +334,8 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if self.trial.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.trial.idle.notify_waiters();
+        if !self.rests {
+            self.trial.lands();
         }
     }
 }

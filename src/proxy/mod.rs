@@ -3,11 +3,12 @@
 //! ```text
 //! Door ── one listener            Channels::open(door, spec) ── one trial's addresses
 //!  └─ registry: token -> channel -> lane
-//!      └─ http: route and arguments -> gate (the order of checks, attempt row) -> fault -> world or upstream -> outcome
+//!      └─ http: route and arguments ─┬─▶ gate (the order of checks, attempt row) -> fault -> world or upstream -> outcome
+//!         mcp: message and tool ─────┘
 //! ```
 //!
 //! A channel is transparent for what is allowed and final for what is not. It concludes nothing: what happened is in
-//! the rows. Starting upstream services, MCP and A2A are rooms of their own.
+//! the rows. Services behind it are started by whoever opens it.
 
 mod arguments;
 mod body;
@@ -18,13 +19,17 @@ mod faults;
 mod gate;
 mod http;
 mod json;
+mod mcp;
+mod passage;
 mod refusal;
 mod registry;
 mod routes;
+mod said;
 mod trace;
 
 pub use self::http::BadBase;
 pub use channel::LANE_HEADER;
-pub use channels::{Channels, ChannelsError, ChannelsSpec, Tokens, rules};
+pub use channels::{Channels, ChannelsError, ChannelsSpec, Started, Tokens, rules};
 pub use door::{Door, LateCalls};
-pub use refusal::REFUSAL_HEADER;
+pub use mcp::{PipeFace, Pipes};
+pub use refusal::{REFUSAL_HEADER, REFUSAL_META};

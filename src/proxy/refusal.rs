@@ -3,13 +3,32 @@
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use hyper::body::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::body::ChannelBody;
 use crate::permit::Refusal;
 
 /// The header that names a refusal's code.
 pub const REFUSAL_HEADER: &str = "mocktrial-refusal";
+
+/// The key in `_meta` of a tool's result, and in the data of an error, that names a refusal.
+pub const REFUSAL_META: &str = "mocktrial/refusal";
+
+/// The result of a tool that was refused: one that a model reads, since SDKs raise errors of the protocol as exceptions.
+pub fn tool_result(refusal: &Refusal, tool: Option<&str>, worker: Option<&str>) -> Value {
+    let code = refusal.code.code();
+    json!({
+        "content": [{ "type": "text", "text": format!("{code}: {}", refusal.reason) }],
+        "isError": true,
+        "_meta": { REFUSAL_META: {
+            "code": code,
+            "message": refusal.reason,
+            "tool": tool,
+            "worker": worker,
+            "retryable": false,
+        } },
+    })
+}
 
 /// The answer. 403 for every code: a deadline is no time-out that a client should try again after.
 pub fn response(

@@ -87,7 +87,7 @@ fn bind<'r, 'p>(template: &'r [Segment], path: &'p str) -> Option<Vec<(&'r str, 
 }
 
 /// Whether every reader takes this segment for one value.
-fn is_one_value(segment: &str) -> bool {
+pub fn is_one_value(segment: &str) -> bool {
     if segment.is_empty() {
         return false;
     }

@@ -21,7 +21,8 @@ impl TraceParent {
         Self::parse(only.to_str().ok()?)
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// Of a header's text.
+    pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let dash = |at: usize| bytes.get(at) == Some(&b'-');
         // A later version may be longer, after another dash.

@@ -244,6 +244,16 @@ pub enum LaneSpec {
     None,
 }
 
+/// Which tools a channel lists to its worker (MCP, OpenAPI). Calls are decided alike either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// All: what an app tries beyond its permits is to be seen.
+    #[default]
+    All,
+    /// Those that the worker may use.
+    Permitted,
+}
+
 /// What the tools act on.
 #[derive(Clone, Debug, Default)]
 pub struct WorldSpec {
@@ -255,6 +265,8 @@ pub struct WorldSpec {
     pub tools: Vec<Tool>,
     /// Services behind tools, by name.
     pub upstreams: BTreeMap<String, Upstream>,
+    /// Which tools a channel lists.
+    pub listing: Listing,
 }
 
 /// `world.sqlite`.

@@ -17,6 +17,8 @@ pub fn openapi<'a>(title: &str, tools: impl IntoIterator<Item = &'a Tool>) -> Va
     json!({
         "openapi": "3.1.0",
         "info": { "title": title, "version": "1" },
+        // Beside the document, whatever the address.
+        "servers": [{ "url": "." }],
         "paths": paths,
     })
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use mocktrial::clock::Clock;
 use mocktrial::journal::{Journal, RedactionKey, Redactor, Storage};
 use mocktrial::name::{Token, TrialId};
-use mocktrial::proxy::{Channels, ChannelsSpec, Door, Tokens};
+use mocktrial::proxy::{Channels, ChannelsSpec, Door, Started, Tokens};
 use mocktrial::scenario::{Case, Contract, Scenario, Source, contract_from, scenario_from};
 use mocktrial::world::Frozen;
 use serde_json::Value;
@@ -170,7 +170,7 @@ impl Desk {
             scenario: Some(&scenario),
             tokens: tokens.clone(),
             world: Some(Arc::clone(&world)),
-            upstreams: plan.started,
+            upstreams: plan.started.into_iter().map(|(name, url)| (name, Started::At(url))).collect(),
             journal,
             clock,
             seed: plan.seed,

@@ -2,6 +2,7 @@
 //!
 //! A call runs to its end once it has begun: the app's leaving drops the connection, not the call.
 
+mod by_route;
 mod client;
 mod headers;
 mod received;
@@ -11,20 +12,25 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::header::CONTENT_LENGTH;
-use http::{Method, Request, Response};
-use hyper::body::Incoming;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use hyper::body::{Bytes, Incoming};
 
-pub use client::{BadBase, Base, Client};
+pub use by_route::ask;
+pub use client::{BadBase, Base, Client, RequestBody};
+pub use headers::to_upstream;
+pub use received::{Taken, whole};
 
 use super::body::ChannelBody;
 use super::channel::Channel;
 use super::door::Shared;
 use super::gate::{self, Asked, Begun};
+use super::mcp;
 use super::refusal;
 use super::registry::Entry;
 use super::trace::TraceParent;
 use crate::permit::{Refusal, RefusalCode};
+use crate::world::openapi;
 use received::Received;
 
 /// The connection is closed without an answer, because a fault says so.
@@ -32,12 +38,19 @@ use received::Received;
 #[error("closed by a fault")]
 pub struct Closed;
 
-type Answered = Result<Response<ChannelBody>, Closed>;
+/// An answer, or the end of the connection.
+pub type Answered = Result<Response<ChannelBody>, Closed>;
 
 /// Answers one request.
 pub async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Answered {
-    let (claim, _) = split(request.uri().path());
+    let (claim, rest) = split(request.uri().path());
     match shared.registry.find(claim) {
+        Some(Entry::Channel(channel)) if rest == mcp::PATH => {
+            ToTheEnd::new(mcp::serve(shared, channel, request)).await
+        }
+        Some(Entry::Channel(channel)) if asks_for_the_document(&channel, &request, rest) => {
+            Ok(document(&channel, request.headers()))
+        }
         Some(Entry::Channel(channel)) => ToTheEnd::new(call(shared, channel, request)).await,
         Some(Entry::Gone(late)) => {
             late.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -58,6 +71,24 @@ pub async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Answered 
 fn split(path: &str) -> (&str, &str) {
     let path = path.strip_prefix('/').unwrap_or(path);
     path.find('/').map_or((path, ""), |end| path.split_at(end))
+}
+
+/// Where the tools of a channel are described. A service behind it that takes every path has its own.
+fn asks_for_the_document(channel: &Channel, request: &Request<Incoming>, path: &str) -> bool {
+    let site = &channel.site;
+    path == "/openapi.json"
+        && request.method() == Method::GET
+        && site.passthrough().is_none()
+        && site.routes.find("GET", path).is_none()
+}
+
+/// What the tools are, as OpenAPI: told, and no action.
+fn document(channel: &Channel, headers: &HeaderMap) -> Response<ChannelBody> {
+    let (lane, _) = channel.lanes.find(headers);
+    let document = openapi(&channel.site.title, channel.site.shown(lane.rules()));
+    let mut response = Response::new(ChannelBody::whole(Bytes::from(document.to_string())));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
 /// A refusal before anything of the call was looked at. What the app still sends is taken off the wire, so that the

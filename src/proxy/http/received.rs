@@ -10,16 +10,13 @@ use hyper::body::{Body, Bytes, Incoming};
 use serde_json::{Value, json};
 
 use crate::permit::{Refusal, RefusalCode};
-use crate::proxy::arguments::{self, BodyForm};
+use crate::proxy::arguments::{self, BodyForm, RECORDED, shorten};
 use crate::proxy::body::{KEPT_OF_LONGER, opaque_prefix};
 use crate::proxy::channel::Site;
 use crate::scenario::{Behaviour, Tool};
 
 /// A body without arguments is kept for the record up to this many bytes, where it says its length before.
 const KEPT: u64 = 16 << 10;
-
-/// Arguments are recorded as they came up to this many bytes.
-const RECORDED: usize = 64 << 10;
 
 /// The longest that a body may be waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -73,7 +70,7 @@ impl Received {
         let (taken, refused) = if body.is_end_stream() {
             (Taken::None, None)
         } else if read {
-            match whole(body, site.body_at_most, length).await {
+            match whole(body, site.body_at_most).await {
                 Ok(taken) => (taken, None),
                 Err(refusal) => (Taken::None, Some(refusal)),
             }
@@ -117,19 +114,9 @@ impl Received {
     }
 }
 
-/// Cuts long strings, so that the other arguments stay.
-fn shorten(value: &mut Value) {
-    match value {
-        Value::String(text) if text.len() > KEPT_OF_LONGER => {
-            text.truncate(text.floor_char_boundary(KEPT_OF_LONGER))
-        }
-        Value::Array(items) => items.iter_mut().for_each(shorten),
-        Value::Object(fields) => fields.values_mut().for_each(shorten),
-        _ => {}
-    }
-}
-
-async fn whole(body: Incoming, at_most: u64, length: Option<u64>) -> Result<Taken, Refusal> {
+/// Reads a whole body; the refusal is of one that is too long, or never came.
+pub async fn whole(body: Incoming, at_most: u64) -> Result<Taken, Refusal> {
+    let length = body.size_hint().exact();
     let too_large =
         || Refusal { code: RefusalCode::BodyTooLarge, reason: format!("the body is over {at_most} bytes") };
     if length.is_some_and(|length| length > at_most) {

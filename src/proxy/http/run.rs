@@ -1,12 +1,10 @@
 //! A call that has begun: its fault, the second look at its deadline, the world or the upstream, the outcome.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
-use hyper::body::{Body, Bytes, Incoming};
+use http::{Request, Response};
+use hyper::body::{Body, Incoming};
 use serde_json::{Value, json};
 
 use super::client::{Base, RequestBody};
@@ -16,14 +14,15 @@ use super::{Answered, Closed};
 use crate::journal::OutcomeKind;
 use crate::name::WorkerId;
 use crate::permit::{Permit, Refusal};
-use crate::proxy::body::{ChannelBody, Passing, recorded, verdict_of};
-use crate::proxy::channel::{Answer, Site};
+use crate::proxy::body::{ChannelBody, Passing, verdict_of};
+use crate::proxy::channel::Site;
 use crate::proxy::door::Shared;
 use crate::proxy::faults::Due;
-use crate::proxy::gate::{self, Call, Outcome};
+use crate::proxy::gate::{Call, Outcome};
+use crate::proxy::passage::{self, Afterwards, Verdict, Way};
 use crate::proxy::refusal;
-use crate::scenario::{Behaviour, FaultKind, Tool};
-use crate::world::{AnswerKind, WorldAnswer};
+use crate::proxy::said::{Answer, Said};
+use crate::scenario::{Behaviour, Tool};
 
 /// One call on its way.
 pub struct Run {
@@ -33,15 +32,6 @@ pub struct Run {
     pub tool: Option<Tool>,
     pub worker: Option<WorkerId>,
     pub call: Call,
-}
-
-/// What a fault does once the world has answered.
-#[derive(Clone, Copy)]
-enum Afterwards {
-    Pass,
-    Truncate(u64),
-    Disconnect,
-    Stall(Duration),
 }
 
 impl Run {
@@ -54,36 +44,20 @@ impl Run {
         target: String,
         received: Received,
     ) -> Answered {
-        let mut afterwards = Afterwards::Pass;
-        let mut permit = permit;
-        match due.map(|due| due.kind) {
-            None => {}
-            Some(FaultKind::Latency { min, .. }) => {
-                self.call.cut = true;
-                match self.after_a_sleep(permit, min).await {
-                    Ok(still) => permit = still,
-                    Err(refusal) => return Ok(self.refuse(&refusal)),
-                }
+        let named = self.tool.as_ref().map(|tool| &tool.name);
+        let (permit, afterwards) = match passage::meet(&self.site, named, &mut self.call, permit, due).await {
+            Way::On(permit, afterwards) => (permit, afterwards),
+            Way::Instead(said, result) => {
+                let answer = said.into_http();
+                self.end_faulted(Some(answer.status.as_u16()), result);
+                return Ok(whole(answer));
             }
-            Some(FaultKind::Reply { status, headers, body }) => {
-                return Ok(self.reply(status, &headers, body.as_ref()));
-            }
-            Some(FaultKind::Drop) => {
+            Way::Closed => {
                 self.end_faulted(None, Value::Null);
                 return Err(Closed);
             }
-            Some(FaultKind::Stale) => {
-                // The first call has nothing before it, and goes to the world.
-                if let Some(answer) = self.tool.as_ref().and_then(|tool| self.site.stale(&tool.name)) {
-                    self.end_faulted(Some(answer.status.as_u16()), recorded(&answer.body));
-                    return Ok(whole(answer));
-                }
-            }
-            Some(FaultKind::Truncate(after)) => afterwards = Afterwards::Truncate(after),
-            Some(FaultKind::Disconnect) => afterwards = Afterwards::Disconnect,
-            Some(FaultKind::Stall(time)) => afterwards = Afterwards::Stall(time),
-        }
-        self.call.cut |= !matches!(afterwards, Afterwards::Pass);
+            Way::Refused(refusal) => return Ok(self.refuse(&refusal)),
+        };
         let upstream = match self.tool.as_ref().map(|tool| &tool.behaviour) {
             Some(Behaviour::Sqlite(_)) => None,
             Some(Behaviour::Upstream { name, .. }) => Some(self.site.upstreams.get(name).cloned()),
@@ -93,15 +67,6 @@ impl Run {
             None => self.ask_world(permit, &received, afterwards).await,
             Some(Some(base)) => self.ask_upstream(permit, &base, parts, &target, received, afterwards).await,
             Some(None) => Ok(self.crash("upstream_unavailable", "this upstream is not reached over HTTP")),
-        }
-    }
-
-    /// Sleeps for a fault; the deadline and the trial's end are looked at again afterwards.
-    async fn after_a_sleep(&self, permit: Permit, time: Duration) -> Result<Permit, Refusal> {
-        let state = &self.site.state;
-        tokio::select! {
-            () = tokio::time::sleep(time) => permit.still(state.clock.now()),
-            () = state.closed.cancelled() => Err(gate::closed()),
         }
     }
 
@@ -116,20 +81,9 @@ impl Run {
         self.call.end(Outcome { kind: OutcomeKind::Faulted, code: None, status, result, result_cut: false });
     }
 
-    fn reply(
-        self,
-        status: u16,
-        headers: &std::collections::BTreeMap<String, String>,
-        body: Option<&Value>,
-    ) -> Response<ChannelBody> {
-        let answer = answer(status, headers, body);
-        self.end_faulted(Some(answer.status.as_u16()), body.cloned().unwrap_or(Value::Null));
-        whole(answer)
-    }
-
     fn crash(self, code: &str, message: &str) -> Response<ChannelBody> {
         let body = json!({ "error": { "code": code, "message": message } });
-        let answer = answer(502, &Default::default(), Some(&body));
+        let answer = Answer::json(502, &Default::default(), Some(&body));
         self.call.end(Outcome {
             kind: OutcomeKind::Crashed,
             code: Some(code.to_owned()),
@@ -141,47 +95,24 @@ impl Run {
     }
 
     async fn ask_world(self, permit: Permit, received: &Received, afterwards: Afterwards) -> Answered {
-        let Some(world) = self.site.world.clone() else {
-            return Ok(self.crash("world_unavailable", "this channel has no embedded world"));
-        };
-        let said = if let Some(why) = &received.unreadable {
-            let code = "invalid_arguments";
-            WorldAnswer {
-                kind: AnswerKind::Refused { code: code.to_owned() },
-                status: 400,
-                headers: Default::default(),
-                body: Some(json!({ "error": { "code": code, "message": why } })),
-            }
-        } else {
-            let arguments = received.arguments.clone();
-            // A statement may take seconds; it does not hold up the calls beside it.
-            match tokio::task::spawn_blocking(move || world.call(permit, &arguments)).await {
-                Ok(said) => said,
-                Err(_) => return Ok(self.crash("world_crashed", "the world failed")),
-            }
-        };
-        let (kind, code) = match said.kind {
-            AnswerKind::Done => (OutcomeKind::Done, None),
-            AnswerKind::Refused { code } => (OutcomeKind::WorldRefused, Some(code)),
-            AnswerKind::Crashed { code, .. } => (OutcomeKind::Crashed, Some(code.to_owned())),
-        };
-        let answer = answer(said.status, &said.headers, said.body.as_ref());
-        self.answered(kind, code, said.body.unwrap_or(Value::Null), answer, afterwards).await
+        let (arguments, unreadable) = (received.arguments.clone(), received.unreadable.as_deref());
+        match passage::ask_world(&self.site, permit, arguments, unreadable).await {
+            Ok((answer, verdict)) => self.answered(verdict, answer, afterwards).await,
+            Err(code) => Ok(self.crash(code, "the embedded world gave no answer")),
+        }
     }
 
     /// Ends a call whose whole answer is at hand.
     async fn answered(
         self,
-        kind: OutcomeKind,
-        code: Option<String>,
-        result: Value,
+        Verdict { kind, code, result }: Verdict,
         answer: Answer,
         afterwards: Afterwards,
     ) -> Answered {
         if let Some(tool) = &self.tool {
-            self.site.keep(&tool.name, &answer);
+            self.site.keep(&tool.name, &Said::Http(answer.clone()));
         }
-        self.stall(afterwards).await;
+        passage::stall(&self.site, afterwards).await;
         let disconnect = matches!(afterwards, Afterwards::Disconnect);
         self.call.end(Outcome {
             kind,
@@ -197,15 +128,6 @@ impl Run {
                 Ok(whole(answer).map(|_| body))
             }
             Afterwards::Pass | Afterwards::Stall(_) => Ok(whole(answer)),
-        }
-    }
-
-    async fn stall(&self, afterwards: Afterwards) {
-        if let Afterwards::Stall(time) = afterwards {
-            tokio::select! {
-                () = tokio::time::sleep(time) => {}
-                () = self.site.state.closed.cancelled() => {}
-            }
         }
     }
 
@@ -235,7 +157,7 @@ impl Run {
             Err(why) => return Ok(self.crash("upstream_unavailable", why)),
         };
         headers::to_app(response.headers_mut());
-        self.stall(afterwards).await;
+        passage::stall(&self.site, afterwards).await;
         self.pass(response, afterwards)
     }
 
@@ -277,25 +199,6 @@ async fn reach(
     shared.client.send(request).await.map_err(|error| {
         if error.is_connect() { "the upstream cannot be reached" } else { "the upstream gave no answer" }
     })
-}
-
-fn answer(status: u16, headers: &std::collections::BTreeMap<String, String>, body: Option<&Value>) -> Answer {
-    let mut all = HeaderMap::new();
-    if body.is_some() {
-        all.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    }
-    for (name, value) in headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value))
-            && name != CONTENT_LENGTH
-        {
-            all.insert(name, value);
-        }
-    }
-    Answer {
-        status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-        headers: all,
-        body: body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string())),
-    }
 }
 
 fn whole(answer: Answer) -> Response<ChannelBody> {

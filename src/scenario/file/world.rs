@@ -19,6 +19,18 @@ pub struct WorldFile {
     pub tools: Option<Table<At<ToolFile>>>,
     /// Services behind tools, by name.
     pub upstreams: Option<Table<At<UpstreamFile>>>,
+    /// Which tools a channel lists to its worker; `all` by default.
+    pub list: Option<ListFile>,
+}
+
+/// Which tools a channel lists to its worker.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ListFile {
+    /// All of them.
+    All,
+    /// Those that the worker may use.
+    Permitted,
 }
 
 /// The embedded database.

@@ -9,10 +9,10 @@ use crate::name::ToolName;
 use crate::scenario::file::At;
 use crate::scenario::file::scalar::Form;
 use crate::scenario::file::world::{
-    AnswerFile, EffectFile, RefuseFile, ReturnsFile, SqliteFile, ToolFile, UpstreamFile, WorldFile,
+    AnswerFile, EffectFile, ListFile, RefuseFile, ReturnsFile, SqliteFile, ToolFile, UpstreamFile, WorldFile,
 };
 use crate::scenario::{
-    Answer, Behaviour, Effect, Pos, RefusalWhen, Returns, Source, Sql, SqliteSpec, SqliteTool, Tool,
+    Answer, Behaviour, Effect, Listing, Pos, RefusalWhen, Returns, Source, Sql, SqliteSpec, SqliteTool, Tool,
     Upstream, UpstreamKind, WorldRefusal, WorldSpec,
 };
 
@@ -50,6 +50,10 @@ pub(super) fn world(
         sqlite: file.sqlite.map(|sqlite| tables(reader, read, files, sqlite.value)),
         tools,
         upstreams,
+        listing: match file.list {
+            Some(ListFile::Permitted) => Listing::Permitted,
+            Some(ListFile::All) | None => Listing::All,
+        },
     }
 }
 

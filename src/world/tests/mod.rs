@@ -96,6 +96,7 @@ pub(super) fn contract(schema: &str, tools: Vec<Tool>) -> Contract {
             sqlite: Some(SqliteSpec { schema: vec![source("world.sql", schema)], rows: Vec::new() }),
             tools,
             upstreams: BTreeMap::new(),
+            listing: crate::scenario::Listing::All,
         },
         peers: BTreeMap::new(),
         model: ModelSpec::default(),
