@@ -1,5 +1,7 @@
 //! The span reader against real captures: what it must find, what it must never claim, and what may not matter to it.
 
+#[path = "reader/apart.rs"]
+mod apart;
 #[path = "reader/captures.rs"]
 mod captures;
 #[path = "reader/hostile.rs"]
@@ -11,14 +13,14 @@ mod score;
 
 use std::collections::BTreeMap;
 
-use captures::captures;
+use captures::all;
 use mocktrial::events;
 
 #[test]
 fn every_capture_gives_the_events_it_must_and_no_guess() {
     let mut total = score::Score::default();
     let mut inexact = Vec::new();
-    for capture in captures() {
+    for capture in all() {
         let score = score::score(&capture.expected, &events::read(&capture.spans));
         if !score.is_exact() {
             inexact.push(format!("{}: {score:?}", capture.name));
@@ -33,7 +35,7 @@ fn every_capture_gives_the_events_it_must_and_no_guess() {
 #[test]
 fn every_framework_is_read_by_its_own_captures() {
     let mut frameworks: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for capture in captures() {
+    for capture in all() {
         let framework = capture.name.split('/').next().unwrap_or_default().to_owned();
         let seen = frameworks.entry(framework).or_default();
         let events = events::read(&capture.spans);

@@ -35,8 +35,12 @@ pub const RUN_UNDER_CALL_NAMED_FIRST: &str = "run_under_call_named_first";
 pub const RUN_UNDER_CALL_NAMED: &str = "run_under_call_named";
 /// The same, where nothing names the caller.
 pub const RUN_UNDER_CALL_CALLER_MISSING: &str = "run_under_call_caller_missing";
+/// The same, of the first run of a workflow that the call runs.
+pub const RUN_UNDER_CALL_CALLER_MISSING_FIRST: &str = "run_under_call_caller_missing_first";
 /// An agent run under a call that lies in another call.
 pub const RUN_UNDER_CALL_IN_CALL: &str = "run_under_call_in_call";
+/// The same, of the first run of a workflow that the call runs.
+pub const RUN_UNDER_CALL_IN_CALL_FIRST: &str = "run_under_call_in_call_first";
 /// An agent run inside another's with no call or pass between.
 pub const RUN_NESTED: &str = "run_nested";
 /// A later agent run of a workflow or trace with no hand-off for it.

@@ -8,12 +8,14 @@ pub mod basis;
 mod dialect;
 mod event;
 mod forest;
+mod kin;
 mod role;
 mod structure;
 mod tracers;
 mod tree;
 
 pub use event::{EndedWith, Event, Kind};
+pub use kin::{Family, Kinship};
 pub use tree::tree;
 
 use crate::spans::Span;

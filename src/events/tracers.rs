@@ -6,12 +6,12 @@
 //! only the other tracer saw stays.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::event::Event;
 use super::forest::{Forest, Id};
-use super::role::{Args, Role};
+use super::role::{Args, Call, Role};
 use crate::spans::{Span, TraceId};
 use crate::verdict::Relationship;
 
@@ -102,57 +102,76 @@ fn acts(forest: &Forest<'_>) -> HashMap<(bool, Arc<str>), Vec<Id>> {
     acts
 }
 
-/// A server's span of a call adds nothing where the call itself is here: the same tool (a client may put a server's
-/// name before it, `mcp__server__tool`), around it in time.
+/// A server's span of a call adds nothing where the call itself is here: the same tool, around it in time.
 fn far_sides(forest: &mut Forest<'_>) {
-    let mut near: HashMap<String, Vec<Id>> = HashMap::new();
-    let mut far = Vec::new();
-    for (id, node) in forest.nodes.iter().enumerate() {
-        let Role::Call(call) = &node.role else { continue };
-        let Some(tool) = &call.tool else { continue };
-        if call.far_side {
-            far.push((id as Id, tool.to_string()));
-        } else {
-            let short = tool.rsplit_once("__").map_or(&**tool, |(_, tool)| tool);
-            near.entry(short.to_owned()).or_default().push(id as Id);
+    let mut near: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
+    for node in &forest.nodes {
+        if let Role::Call(Call { tool: Some(tool), far_side: false, .. }) = &node.role {
+            near.entry(short(tool)).or_default().push((node.span.start, node.span.end));
         }
     }
     for calls in near.values_mut() {
-        calls.sort_by_key(|&id| (forest.node(id).span.start, id));
-    }
-    for (id, tool) in far {
-        let span = forest.node(id).span;
-        let Some(calls) = near.get(&tool) else { continue };
-        let before = calls.partition_point(|&call| forest.node(call).span.start <= span.start);
-        let around = |&call: &Id| forest.node(call).span.end >= span.end;
-        if calls[..before].iter().rev().take(WINDOW).any(around) {
-            forest.nodes[id as usize].role = Role::Blank;
+        calls.sort_unstable();
+        // Each with the last end of it and of those before.
+        let mut last = 0;
+        for (_, end) in calls {
+            last = last.max(*end);
+            *end = last;
         }
+    }
+    let around = |span: &Span, tool: &str| {
+        let calls = near.get(tool)?;
+        let before = calls.partition_point(|(start, _)| *start <= span.start);
+        calls[..before].last().filter(|(_, end)| *end >= span.end)
+    };
+    let mut repeated = Vec::new();
+    for (id, node) in forest.nodes.iter().enumerate() {
+        if let Role::Call(Call { tool: Some(tool), far_side: true, .. }) = &node.role
+            && around(node.span, tool).is_some()
+        {
+            repeated.push(id);
+        }
+    }
+    for id in repeated {
+        forest.nodes[id].role = Role::Blank;
     }
 }
 
-/// How many spans behind one are looked at for its twin.
+/// A tool without its server's name, which a client may put before it: `mcp__server__tool`.
+pub(super) fn short(tool: &str) -> &str {
+    tool.rsplit_once("__").map_or(tool, |(_, tool)| tool)
+}
+
+/// How many spans of another tracer behind one are looked at for its twin.
 const WINDOW: usize = 64;
 
-/// Spans of two tracers that overlap, each in at most one pair per other tracer.
+/// Spans of two tracers that overlap, each in at most one pair per other tracer. What a third tracer saw, or what ran
+/// at another time, is no part of it.
 fn pairs(forest: &Forest<'_>, ids: &[Id]) -> Vec<(Id, Id)> {
+    let mut by_tracer: BTreeMap<u8, Vec<Id>> = BTreeMap::new();
+    for &id in ids {
+        by_tracer.entry(forest.node(id).tracer).or_default().push(id);
+    }
+    let order = |id: Id| (forest.node(id).span.start, id);
     let mut found = Vec::new();
     let mut taken: HashSet<(Id, u8)> = HashSet::new();
-    for (at, &one) in ids.iter().enumerate() {
+    for &one in ids {
         let first = forest.node(one);
-        for &other in ids[at + 1..].iter().take(WINDOW) {
-            let second = forest.node(other);
-            if second.span.start > first.span.end {
-                break;
-            }
-            if first.tracer != second.tracer
-                && same_process(first.span, second.span)
-                && !taken.contains(&(one, second.tracer))
-                && !taken.contains(&(other, first.tracer))
-            {
-                taken.insert((one, second.tracer));
-                taken.insert((other, first.tracer));
-                found.push((one, other));
+        for (_, others) in by_tracer.iter().filter(|(tracer, _)| **tracer != first.tracer) {
+            let next = others.partition_point(|&other| order(other) < order(one));
+            for &other in others[next..].iter().take(WINDOW) {
+                let second = forest.node(other);
+                if second.span.start > first.span.end {
+                    break;
+                }
+                if same_process(first.span, second.span)
+                    && !taken.contains(&(one, second.tracer))
+                    && !taken.contains(&(other, first.tracer))
+                {
+                    taken.insert((one, second.tracer));
+                    taken.insert((other, first.tracer));
+                    found.push((one, other));
+                }
             }
         }
     }

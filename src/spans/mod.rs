@@ -13,6 +13,7 @@ mod json;
 mod model;
 mod protobuf;
 mod receiver;
+mod spool;
 mod written;
 
 pub use bounds::weight;
@@ -21,6 +22,7 @@ pub use intake::{Intake, Protocol, Received, SpanLimits};
 pub use model::*;
 pub use protobuf::to_protobuf;
 pub use receiver::Receiver;
+pub use spool::Spool;
 pub use written::{
     attributes_to_json, resource_from_json, resource_to_json, scope_from_json, scope_to_json, span_from_json,
     to_otlp_json,

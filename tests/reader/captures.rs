@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Cursor};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use flate2::read::GzDecoder;
 use mocktrial::spans::Span;
@@ -42,8 +43,10 @@ pub fn lines() -> Vec<(String, String)> {
     lines
 }
 
-pub fn captures() -> Vec<Capture> {
-    lines().into_iter().map(|(folder, line)| parse(&folder, &line)).collect()
+/// Every capture, decoded once.
+pub fn all() -> &'static [Capture] {
+    static ALL: OnceLock<Vec<Capture>> = OnceLock::new();
+    ALL.get_or_init(|| lines().into_iter().map(|(folder, line)| parse(&folder, &line)).collect())
 }
 
 pub fn parse(folder: &str, line: &str) -> Capture {

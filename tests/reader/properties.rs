@@ -2,7 +2,7 @@
 //! a span that never came may do.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use mocktrial::events::{self, Event, Kind};
 use mocktrial::spans::Span;
@@ -10,13 +10,8 @@ use mocktrial::verdict::Relationship;
 use proptest::prelude::*;
 use regex::Regex;
 
-use super::captures::{Capture, captures, lines, parse};
+use super::captures::{Capture, all, lines, parse};
 use super::score::score;
-
-fn all() -> &'static [Capture] {
-    static ALL: OnceLock<Vec<Capture>> = OnceLock::new();
-    ALL.get_or_init(captures)
-}
 
 fn any_capture() -> impl Strategy<Value = &'static Capture> {
     (0..all().len()).prop_map(|at| &all()[at])

@@ -3,8 +3,8 @@
 //! A hand-off has no tool span. The sender's executor sends a message addressed to an executor, and that executor's
 //! span links to this very message; messages without an address are broadcasts and hand over nothing.
 
-use super::Dialect;
 use super::genai;
+use super::{Dialect, Join, Tie};
 use crate::events::basis;
 use crate::events::forest::{Forest, Id, Passed, Up};
 use crate::events::role::{Group, Role};
@@ -14,7 +14,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     scopes: &["agent_framework"],
     marks: &["executor.id", "message.destination_executor_id"],
     role,
-    join: Some(join),
+    join: Some(Join { spans: join, traces: Some(linked) }),
 };
 
 const ADDRESS: &str = "message.destination_executor_id";
@@ -25,6 +25,12 @@ fn role(span: &Span) -> Role<'_> {
     } else {
         genai::role(span)
     }
+}
+
+/// Messages may come from another trace.
+fn linked(span: &Span, tell: &mut dyn FnMut(Tie<'_>)) {
+    let others = span.links.iter().filter(|link| link.trace_id != span.trace_id);
+    others.for_each(|link| tell(Tie::Trace(link.trace_id)));
 }
 
 fn join(forest: &mut Forest<'_>, tracer: u8) {

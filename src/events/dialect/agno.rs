@@ -7,9 +7,9 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use super::Dialect;
 use super::convention::name;
 use super::openinference;
+use super::{Dialect, Join};
 use crate::events::basis;
 use crate::events::forest::{Forest, Id};
 use crate::events::role::{Args, Role};
@@ -19,7 +19,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     scopes: &["openinference.instrumentation.agno"],
     marks: &["agno.run.id"],
     role,
-    join: Some(join),
+    join: Join::within_traces(join),
 };
 
 fn role(span: &Span) -> Role<'_> {

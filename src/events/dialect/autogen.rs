@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::convention::name;
-use super::{Dialect, genai, openinference};
+use super::{Dialect, Join, Tie, genai, openinference};
 use crate::events::basis;
 use crate::events::forest::{Forest, Id, Passed, Up};
 use crate::events::role::{Args, Class, Group, Role, Run};
@@ -20,14 +20,14 @@ pub(super) const NATIVE: Dialect = Dialect {
     scopes: &["autogen-core", "autogen "],
     marks: &["recipient_agent_class"],
     role: genai::role,
-    join: Some(native),
+    join: Some(Join { spans: native, traces: Some(of_chat) }),
 };
 
 pub(super) const OPENINFERENCE: Dialect = Dialect {
     scopes: &["openinference.instrumentation.autogen"],
     marks: &[],
     role: traced,
-    join: Some(handed_in_output),
+    join: Join::within_traces(handed_in_output),
 };
 
 /// What a chat's messages record, each message once, in the order they were made.
@@ -103,6 +103,11 @@ fn chat_of(span: &Span) -> Option<&str> {
     let id = attributes.text("gen_ai.agent.id").or_else(|| attributes.text("recipient_agent_type"))?;
     let id = id.split_once('/').map_or(id, |(id, _)| id);
     id.rsplit_once('_').map(|(_, chat)| chat)
+}
+
+/// The chat's spans are joined, whichever traces they stand in.
+fn of_chat(span: &Span, tell: &mut dyn FnMut(Tie<'_>)) {
+    chat_of(span).into_iter().for_each(|chat| tell(Tie::Id(chat)));
 }
 
 fn native(forest: &mut Forest<'_>, tracer: u8) {

@@ -8,14 +8,18 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::convention::name;
-use super::{Dialect, genai, openinference};
+use super::{Dialect, Join, genai, openinference};
 use crate::events::basis;
 use crate::events::forest::{Forest, Id, Up};
 use crate::events::role::{Args, Call, Class, Role, Run};
 use crate::spans::Span;
 
-pub(super) const NATIVE: Dialect =
-    Dialect { scopes: &["com.anthropic.claude_code"], marks: &[], role: native, join: Some(executions) };
+pub(super) const NATIVE: Dialect = Dialect {
+    scopes: &["com.anthropic.claude_code"],
+    marks: &[],
+    role: native,
+    join: Join::within_traces(executions),
+};
 
 pub(super) const OPENINFERENCE: Dialect = Dialect {
     scopes: &["openinference.instrumentation.claude_agent_sdk"],

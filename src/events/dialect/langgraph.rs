@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::convention::{Convention, name};
-use super::{Dialect, openinference, traceai, traceloop};
+use super::{Dialect, Join, openinference, traceai, traceloop};
 use crate::events::role::{Args, Role};
 use crate::spans::{AttrValue, Span, Status};
 
@@ -72,28 +72,28 @@ pub(super) const OPENINFERENCE: Dialect = Dialect {
     scopes: &["openinference.instrumentation.langchain"],
     marks: &[],
     role: |span| UNDER_OPENINFERENCE.role(span),
-    join: Some(|forest, tracer| graphs::join(forest, tracer, &UNDER_OPENINFERENCE)),
+    join: Join::within_traces(|forest, tracer| graphs::join(forest, tracer, &UNDER_OPENINFERENCE)),
 };
 
 pub(super) const TRACEAI: Dialect = Dialect {
     scopes: &["traceai_langchain"],
     marks: &[],
     role: |span| UNDER_TRACEAI.role(span),
-    join: Some(|forest, tracer| graphs::join(forest, tracer, &UNDER_TRACEAI)),
+    join: Join::within_traces(|forest, tracer| graphs::join(forest, tracer, &UNDER_TRACEAI)),
 };
 
 pub(super) const TRACELOOP: Dialect = Dialect {
     scopes: &["opentelemetry.instrumentation.langchain"],
     marks: &["traceloop.association.properties.langgraph_node"],
     role: |span| UNDER_TRACELOOP.role(span),
-    join: Some(|forest, tracer| graphs::join(forest, tracer, &UNDER_TRACELOOP)),
+    join: Join::within_traces(|forest, tracer| graphs::join(forest, tracer, &UNDER_TRACELOOP)),
 };
 
 pub(super) const LANGSMITH: Dialect = Dialect {
     scopes: &["langsmith"],
     marks: &["langsmith.span.kind"],
     role: |span| UNDER_LANGSMITH.role(span),
-    join: Some(|forest, tracer| graphs::join(forest, tracer, &UNDER_LANGSMITH)),
+    join: Join::within_traces(|forest, tracer| graphs::join(forest, tracer, &UNDER_LANGSMITH)),
 };
 
 impl Tracer {

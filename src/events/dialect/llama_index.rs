@@ -8,14 +8,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Dialect, openinference};
+use super::{Dialect, Join, openinference};
 use crate::events::basis;
 use crate::events::forest::{Forest, Id, Up};
 use crate::events::role::{Args, Class, Group, Role, Run};
 use crate::spans::{AttrValue, Span, SpanId, TraceId};
 
-pub(super) const DIALECT: Dialect =
-    Dialect { scopes: &["openinference.instrumentation.llama_index"], marks: &[], role, join: Some(join) };
+pub(super) const DIALECT: Dialect = Dialect {
+    scopes: &["openinference.instrumentation.llama_index"],
+    marks: &[],
+    role,
+    join: Join::within_traces(join),
+};
 
 /// `AgentWorkflow`'s own tool; in its workflow alone does another agent run after it.
 const HANDOFF: &str = "handoff";

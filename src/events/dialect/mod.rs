@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use super::forest::Forest;
 use super::role::Role;
-use crate::spans::{Scope, Span};
+use crate::spans::{Scope, Span, TraceId};
 
 /// One way of writing spans.
 pub(super) struct Dialect {
@@ -38,7 +38,32 @@ pub(super) struct Dialect {
     /// What one span is.
     role: for<'a> fn(&'a Span) -> Role<'a>,
     /// What the framework's own ids say across spans.
-    join: Option<fn(&mut Forest<'_>, tracer: u8)>,
+    join: Option<Join>,
+}
+
+/// What a framework's own ids join.
+struct Join {
+    /// Spans of the traces that are here.
+    spans: fn(&mut Forest<'_>, tracer: u8),
+    /// What joins the trace of a span to others; none where `spans` never looks beyond one trace.
+    traces: Option<Ties>,
+}
+
+/// Tells what joins the trace of a span to others.
+type Ties = fn(&Span, &mut dyn FnMut(Tie<'_>));
+
+impl Join {
+    const fn within_traces(spans: fn(&mut Forest<'_>, tracer: u8)) -> Option<Self> {
+        Some(Self { spans, traces: None })
+    }
+}
+
+/// What joins a trace to others.
+pub(super) enum Tie<'a> {
+    /// A span names the other.
+    Trace(TraceId),
+    /// All that bear this id are joined.
+    Id(&'a str),
 }
 
 /// All dialects; the first that fits a span reads it. Frameworks first, then tracers, then the bare convention.
@@ -83,9 +108,17 @@ pub(super) fn role(tracer: u8, span: &Span) -> Role<'_> {
 /// Lets every dialect join what its ids join.
 pub(super) fn join(forest: &mut Forest<'_>) {
     for (tracer, dialect) in DIALECTS.iter().enumerate() {
-        if let Some(join) = dialect.join {
-            join(forest, tracer as u8);
+        if let Some(join) = &dialect.join {
+            (join.spans)(forest, tracer as u8);
         }
+    }
+}
+
+/// What joins the trace of a span to others in the dialect `tracer`.
+pub(super) fn ties(tracer: u8, span: &Span, tell: &mut dyn FnMut(Tie<'_>)) {
+    let join = DIALECTS.get(usize::from(tracer)).and_then(|dialect| dialect.join.as_ref());
+    if let Some(traces) = join.and_then(|join| join.traces) {
+        traces(span, tell);
     }
 }
 

@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::Dialect;
 use super::openinference;
+use super::{Dialect, Join};
 use crate::events::basis;
 use crate::events::forest::{Forest, Id, Up};
 use crate::events::role::{Args, Role, Task};
@@ -17,7 +17,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     scopes: &["openinference.instrumentation.smolagents"],
     marks: &["smolagents.max_steps"],
     role,
-    join: Some(join),
+    join: Join::within_traces(join),
 };
 
 fn role(span: &Span) -> Role<'_> {

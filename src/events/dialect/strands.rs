@@ -5,14 +5,14 @@
 
 use serde_json::Value;
 
-use super::Dialect;
 use super::genai;
+use super::{Dialect, Join};
 use crate::events::forest::{Forest, Id, Up};
 use crate::events::role::{Args, Class, Group, Role};
 use crate::spans::{AttrValue, Span};
 
 pub(super) const DIALECT: Dialect =
-    Dialect { scopes: &["strands."], marks: &["event_loop.cycle_id"], role, join: Some(join) };
+    Dialect { scopes: &["strands."], marks: &["event_loop.cycle_id"], role, join: Join::within_traces(join) };
 
 fn role(span: &Span) -> Role<'_> {
     match span.attributes.text(genai::CONVENTION.kind) {

@@ -85,9 +85,11 @@ impl<'f, 'a> Reading<'f, 'a> {
         let rule = match self.node(call).act {
             _ if self.run(worker).is_some_and(|run| run.unsure) => (basis::RUN_UNSURE, Unknown),
             Up::Node(_) if above.is_some() => (adopted, Observed),
+            Up::Node(_) if as_first => (basis::RUN_UNDER_CALL_IN_CALL_FIRST, Unknown),
             Up::Node(_) => (basis::RUN_UNDER_CALL_IN_CALL, Unknown),
             _ if from.is_some() && as_first => (basis::RUN_UNDER_CALL_NAMED_FIRST, Observed),
             _ if from.is_some() => (basis::RUN_UNDER_CALL_NAMED, Observed),
+            _ if as_first => (basis::RUN_UNDER_CALL_CALLER_MISSING_FIRST, Unknown),
             _ => (basis::RUN_UNDER_CALL_CALLER_MISSING, Unknown),
         };
         // A call that ran several agents is several hand-offs, each with a span of its own to rest on.

@@ -10,7 +10,7 @@ use super::{Meta, Tracer};
 use crate::events::basis;
 use crate::events::forest::{Forest, Id, Passed, Up};
 use crate::events::role::{Args, Group, Role, Run, Task};
-use crate::spans::Span;
+use crate::spans::{Span, TraceId};
 
 /// A graph nobody named.
 const NAMELESS: &str = "LangGraph";
@@ -174,10 +174,11 @@ impl Graphs<'_> {
     /// Jobs that outlive the call that started them: their own run is not here yet, but what ran in it carries the
     /// namespace of the task in which that call, and no other, was made.
     fn jobs(&self, forest: &mut Forest<'_>, ids: &[Id]) {
-        let mut calls: HashMap<&str, Vec<Id>> = HashMap::new();
+        let mut calls: HashMap<(TraceId, &str), Vec<Id>> = HashMap::new();
         for &id in ids {
-            if let (Role::Call(_), Some(space)) = (&forest.node(id).role, &self.metas[&id].space) {
-                calls.entry(space).or_default().push(id);
+            let node = forest.node(id);
+            if let (Role::Call(_), Some(space)) = (&node.role, &self.metas[&id].space) {
+                calls.entry((node.span.trace_id, space)).or_default().push(id);
             }
         }
         let busy = self.calls_with_runs(forest, ids);
@@ -190,11 +191,12 @@ impl Graphs<'_> {
             if node.parent != Up::Missing {
                 continue;
             }
-            let Some(&[call]) = meta.outer().and_then(|outer| calls.get(outer)).map(Vec::as_slice) else {
+            let around = meta.outer().and_then(|outer| calls.get(&(node.span.trace_id, outer)));
+            let Some(&[call]) = around.map(Vec::as_slice) else {
                 continue;
             };
             let other = meta.agent.is_some() && meta.agent != self.metas[&call].agent;
-            if !other || busy.contains(&call) || forest.node(call).span.trace_id != node.span.trace_id {
+            if !other || busy.contains(&call) {
                 continue;
             }
             if matches!(node.role, Role::Call(_)) {
