@@ -70,20 +70,31 @@ impl Reports {
     pub(super) fn add(&mut self, kept: &Kept, out: Option<&mut dyn Write>) -> Result<(), Told> {
         let at = |error: &dyn std::fmt::Display| Told::trouble(format!("{}: {error}", kept.path.display()));
         let story = Story::read(&kept.path).map_err(|error| at(&error))?;
+        self.take(&story, kept, out)
+    }
+
+    /// The same, of a story that was read already.
+    pub(super) fn take(
+        &mut self,
+        story: &Story,
+        kept: &Kept,
+        out: Option<&mut dyn Write>,
+    ) -> Result<(), Told> {
+        let at = |error: &dyn std::fmt::Display| Told::trouble(format!("{}: {error}", kept.path.display()));
         if let Some(out) = out {
-            term::trial(out, &story, &kept.base).map_err(|error| at(&error))?;
+            term::trial(out, story, &kept.base).map_err(|error| at(&error))?;
         }
         if kept.counts {
-            self.totals.add(&story);
-            self.summary.add(&story, &kept.base);
+            self.totals.add(story);
+            self.summary.add(story, &kept.base);
         }
         if self.wanted.annotations {
-            annotations::trial(&mut std::io::stdout(), &story, &kept.base).map_err(|error| at(&error))?;
+            annotations::trial(&mut std::io::stdout(), story, &kept.base).map_err(|error| at(&error))?;
         }
-        self.junit.add(&story, &kept.base);
-        self.sarif.add(&story, &kept.base);
+        self.junit.add(story, &kept.base);
+        self.sarif.add(story, &kept.base);
         if let Some(trials) = &mut self.trials {
-            trials.push((&story).into());
+            trials.push(story.into());
         }
         Ok(())
     }

@@ -11,13 +11,13 @@ use crate::grade::Tally;
 use crate::journal::RedactionKey;
 use crate::record::{Host, LateCalls, RUN_FORMAT, RunFile, RunLock, ScenarioTally, SigningKey};
 use crate::report::diff::text;
-use crate::report::{repeats, term};
+use crate::report::{Story, repeats, term};
 use crate::scenario::Suite;
 use crate::scheduler::{
     self, Done, FailFast, Ledger, Plan, Progress, Ran, Resumed, Selection, Settings, Shard, ended, entry,
 };
 use crate::target;
-use crate::trial::Stage;
+use crate::trial::{Finished, Stage, first_row};
 use crate::verdict::{Exit, Outcome};
 use crate::world::Frozen;
 
@@ -260,7 +260,10 @@ fn tell(stages: &[Arc<Stage>], done: &[Done], wanted: Wanted) -> Result<crate::r
         let tries = tries.chain(one.finished.iter().map(|finished| (finished, true)));
         for (finished, counts) in tries {
             let kept = Kept { path: finished.path.clone(), base: base.to_owned(), counts };
-            reports.add(&kept, Some(&mut out))?;
+            match finished.sealed {
+                Some(_) => reports.add(&kept, Some(&mut out))?,
+                None => reports.take(&unsealed(&stages[one.suite], one, finished), &kept, Some(&mut out))?,
+            }
             let seal = finished.phases.iter().filter(|phase| counts && phase.name == "seal");
             for phase in seal {
                 let micros = u64::try_from(phase.took.as_micros()).unwrap_or(u64::MAX);
@@ -274,6 +277,14 @@ fn tell(stages: &[Arc<Stage>], done: &[Done], wanted: Wanted) -> Result<crate::r
     }
     reports.write()?;
     Ok(reports.totals)
+}
+
+/// A trial whose record has no seal, as far as there is a record; how it ended is known here all the same.
+fn unsealed(stage: &Stage, one: &Done, finished: &Finished) -> Story {
+    let story = Story::read(&finished.path);
+    let mut story = story.unwrap_or_else(|_| Story::unrecorded(first_row(stage, &one.planned)));
+    story.end = Some(finished.end.clone());
+    story
 }
 
 pub(super) fn run_file(out: &Out, plan: &Plan, clock: Clock) -> RunFile {

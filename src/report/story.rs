@@ -95,20 +95,40 @@ impl Story {
         })
     }
 
+    /// Of a trial whose record could not be begun: what it set out to be.
+    pub fn unrecorded(trial: TrialRow) -> Self {
+        Self {
+            trial,
+            evidence: Evidence::default(),
+            verdicts: Vec::new(),
+            outputs: Vec::new(),
+            phases: Vec::new(),
+            end: None,
+            sealed: false,
+            rows: 0,
+            span: (0, 0),
+        }
+    }
+
     /// `SCENARIO/CASE-NUMBER`.
     pub fn id(&self) -> TrialId {
         self.trial.id()
     }
 
-    /// What the trial came to. A record without an end is of an interrupted trial, which is an error.
+    /// What the trial came to. A record without a seal is of a trial that was cut off, which is an error.
     pub fn outcome(&self) -> Outcome {
-        self.end.as_ref().map_or(Outcome::Error, |end| end.outcome)
+        self.end.as_ref().filter(|_| self.sealed).map_or(Outcome::Error, |end| end.outcome)
     }
 
     /// Why it is an error.
     pub fn error(&self) -> Option<TrialError> {
         match &self.end {
-            Some(end) => end.error.clone(),
+            Some(end) if self.sealed || end.error.is_some() => end.error.clone(),
+            Some(_) => Some(TrialError {
+                code: "not_sealed".to_owned(),
+                message: format!("the record ends after {} rows, without a seal", self.rows),
+                line: None,
+            }),
             None => Some(TrialError {
                 code: "interrupted".to_owned(),
                 message: format!("the record ends after {} rows, before the trial did", self.rows),

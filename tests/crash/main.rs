@@ -4,6 +4,10 @@
 //!
 //! `tests/crash/500` kills 500 times and prints the counts; here it is fifty (`MOCKTRIAL_KILLS`).
 
+#[path = "../support/mod.rs"]
+mod support;
+
+mod full_disk;
 mod resume;
 
 use std::fs;
