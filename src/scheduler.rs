@@ -10,6 +10,8 @@ mod pool;
 mod resume;
 mod settled;
 mod shard;
+mod slots;
+mod tries;
 
 pub use bindings::called;
 pub use ledger::{Ledger, ended, entry};

@@ -7,13 +7,16 @@
 
 mod aftermath;
 mod conclusion;
+mod kept;
 mod opening;
 mod stage;
 
 pub use conclusion::{Finished, Phase};
+pub use kept::{Ended, Kept, run_kept};
 pub use opening::{OpenError, Planned, first_row};
 pub use stage::{Stage, StageError};
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -23,9 +26,10 @@ use crate::proxy::Channels;
 use crate::scenario::{Flush, fill};
 use crate::spans::{Intake, Protocol};
 use crate::target::{Launch, Running, Said, TurnTrouble};
+use crate::world::World;
 use aftermath::Aftermath;
 use conclusion::Phases;
-use opening::Opening;
+use opening::{Opening, Secrets};
 
 /// How long a call in flight may hold up the end, where its worker has no deadline.
 const IN_FLIGHT: Duration = Duration::from_secs(5);
@@ -41,19 +45,27 @@ pub async fn run(
     planned: &Planned,
     interrupt: &CancellationToken,
 ) -> Result<Finished, OpenError> {
-    let opening = Opening::new(stage, planned)?;
+    let opening = Opening::new(stage, planned, Secrets::new(stage)?)?;
     let mut phases = Phases::new(stage.clock);
     let trial = Trial { stage, planned, opening: &opening };
-    let conducted = tokio::select! {
+    let conducted = unless(interrupt, trial.conduct(&mut phases)).await;
+    Ok(conclusion::conclude(stage, planned, opening, phases, conducted).await)
+}
+
+/// What comes of `work`, if it is not interrupted before.
+async fn unless<T>(
+    interrupt: &CancellationToken,
+    work: impl Future<Output = Result<T, TrialError>>,
+) -> Result<T, TrialError> {
+    tokio::select! {
         biased;
         () = interrupt.cancelled() => Err(TrialError {
             code: "interrupted".to_owned(),
             message: "the run was interrupted".to_owned(),
             line: None,
         }),
-        conducted = trial.conduct(&mut phases) => conducted,
-    };
-    Ok(conclusion::conclude(stage, planned, opening, phases, conducted).await)
+        done = work => done,
+    }
 }
 
 struct Trial<'a> {
@@ -62,48 +74,50 @@ struct Trial<'a> {
     opening: &'a Opening,
 }
 
-/// Whether the app can still be waited for once the turns are over.
+/// How the app was left when the turns were over.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum App {
+    /// It answered them all.
     Talking,
+    /// It owes an answer, and may still be at work on it.
+    Owing,
+    /// It is not there any more.
     Gone,
+}
+
+/// What stands around the app.
+struct Stand {
+    world: Arc<World>,
+    channels: Channels,
+    intake: Intake,
 }
 
 impl Trial<'_> {
     /// From the fresh world to what is left when the app is gone. An error is trouble of ours or of the machine.
     async fn conduct(&self, phases: &mut Phases) -> Result<(), TrialError> {
-        let world = self.opening.world(self.stage, self.planned)?;
-        let channels = self.opening.channels(self.stage, self.planned, world.clone())?;
-        let intake = self.opening.intake(self.stage);
-        let mut app = self.start(&channels, &intake).await?;
+        let stand = self.open()?;
+        let mut app = self.start(&stand).await?;
         phases.end("start");
 
-        let left = self.talk(&channels, &mut app).await?;
+        let left = self.talk(&stand.channels, &mut app).await?;
         phases.end("turns");
 
-        let settled = self.settle(&channels, &intake, left).await;
+        let settled = self.settle(&stand, left).await;
         phases.end("settle");
 
-        channels.close();
-        let stopped = app.stop().await;
-        let quiet = intake.quiet(Duration::ZERO, TELEMETRY).await;
-        phases.end("stop");
-
-        channels.seal().await;
-        Aftermath {
-            stage: self.stage,
-            journal: &self.opening.journal,
-            world: &world,
-            received: intake.close(),
-            stopped,
-            quiet: settled && quiet,
-        }
-        .write()
+        self.end(app, stand, settled, phases).await
     }
 
-    async fn start(&self, channels: &Channels, intake: &Intake) -> Result<Running, TrialError> {
+    fn open(&self) -> Result<Stand, TrialError> {
+        let world = self.opening.world(self.stage, self.planned)?;
+        let channels = self.opening.channels(self.stage, self.planned, world.clone())?;
+        Ok(Stand { world, channels, intake: self.opening.intake(self.stage) })
+    }
+
+    async fn start(&self, stand: &Stand) -> Result<Running, TrialError> {
         let app = &self.stage.contract.app;
-        let mut env = channels.env().to_vec();
-        env.extend(intake.env(app.advertise.as_deref(), Protocol::default()));
+        let mut env = stand.channels.env().to_vec();
+        env.extend(stand.intake.env(app.advertise.as_deref(), Protocol::default()));
         let launch = Launch {
             app,
             limits: &self.stage.contract.limits,
@@ -115,10 +129,35 @@ impl Trial<'_> {
         };
         launch.start().await.map_err(|error| {
             if let Some(stopped) = &error.stopped {
-                aftermath::outputs(&self.opening.journal, stopped);
+                aftermath::outputs(&self.opening.journal, &stopped.output);
             }
             TrialError { code: error.code().to_owned(), message: error.why.to_string(), line: None }
         })
+    }
+
+    /// Stops the app, waits until nothing of it is left, and writes down what was seen.
+    async fn end(
+        &self,
+        app: Running,
+        stand: Stand,
+        settled: bool,
+        phases: &mut Phases,
+    ) -> Result<(), TrialError> {
+        stand.channels.close();
+        let stopped = app.stop().await;
+        let quiet = stand.intake.quiet(Duration::ZERO, TELEMETRY).await;
+        phases.end("stop");
+
+        stand.channels.seal().await;
+        Aftermath {
+            stage: self.stage,
+            journal: &self.opening.journal,
+            world: &stand.world,
+            received: stand.intake.close(),
+            stopped: Some(stopped),
+            quiet: settled && quiet,
+        }
+        .write()
     }
 
     /// Puts each turn to the app, in order; the first that gets no reply is the last.
@@ -137,7 +176,7 @@ impl Trial<'_> {
                     journal.append(&trouble_met(n, &trouble)).map_err(not_written)?;
                     return Ok(match trouble {
                         TurnTrouble::Exited(_) => App::Gone,
-                        _ => App::Talking,
+                        _ => App::Owing,
                     });
                 }
             };
@@ -150,11 +189,11 @@ impl Trial<'_> {
 
     /// Waits until no call is in flight and the app's telemetry is out. Exporters lose what they have not sent when
     /// they are stopped, so the app is settled first. False: the telemetry never fell quiet.
-    async fn settle(&self, channels: &Channels, intake: &Intake, app: App) -> bool {
-        channels.settled(IN_FLIGHT).await;
+    async fn settle(&self, stand: &Stand, app: App) -> bool {
+        stand.channels.settled(IN_FLIGHT).await;
         match (self.stage.contract.app.flush, app) {
             (Flush::None, _) | (Flush::OnReply, _) | (_, App::Gone) => true,
-            (Flush::Batch, App::Talking) => intake.quiet(2 * BATCH_DELAY, TELEMETRY).await,
+            (Flush::Batch, _) => stand.intake.quiet(2 * BATCH_DELAY, TELEMETRY).await,
         }
     }
 }

@@ -47,6 +47,7 @@ impl Trial {
             ready: Some(Ready { http: "http://127.0.0.1:${port}/health".into(), within: LONG }),
             talk: post("/chat", ReplyAt::Pointer("/reply".into())),
             flush: Flush::None,
+            per: Default::default(),
             stop: Stop::Signal { signal: "TERM".into(), grace: LONG },
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
             advertise: None,

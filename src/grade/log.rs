@@ -206,7 +206,8 @@ impl Court<'_> {
     }
 
     pub(super) fn incomplete(&self) -> Option<Reason> {
-        let incomplete = self.evidence.found("record_incomplete") || self.log_failed();
+        let between = self.evidence.found("between_trials");
+        let incomplete = between || self.evidence.found("record_incomplete") || self.log_failed();
         incomplete.then_some(Reason::RecordIncomplete)
     }
 

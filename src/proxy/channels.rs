@@ -122,7 +122,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Opens them: from here on the tokens are known to the door.
+    /// Opens them: from here on the tokens are known to the door, and open these channels, whatever they opened before.
     pub fn open(door: &Door, spec: ChannelsSpec<'_>) -> Result<Self, ChannelsError> {
         let contract = spec.contract;
         let state = Arc::new(TrialState {
@@ -134,6 +134,7 @@ impl Channels {
             calls_at_most: contract.limits.calls,
             calls: AtomicU64::new(0),
             in_flight: AtomicUsize::new(0),
+            late: AtomicU64::new(0),
             idle: Notify::new(),
             closed: CancellationToken::new(),
             sealed: CancellationToken::new(),
@@ -253,6 +254,11 @@ impl Channels {
         self.state.in_flight.load(Ordering::Acquire)
     }
 
+    /// Attempts that came after the channels closed, and are rows.
+    pub fn late(&self) -> u64 {
+        self.state.late.load(Ordering::Relaxed)
+    }
+
     /// Waits until no call is in flight; false where that took longer than `at_most`.
     pub async fn settled(&self, at_most: Duration) -> bool {
         let idle = async {
@@ -296,7 +302,7 @@ impl Channels {
             }
             // The address is all that is left of its workers: a late call on a shared one is counted for none.
             if let Some(lane) = lanes.last() {
-                self.door.registry.insert(&channel.token, Entry::Gone(Arc::clone(lane.late())));
+                self.door.registry.retire(channel, Arc::clone(lane.late()));
             }
         }
     }

@@ -32,6 +32,8 @@ pub struct TrialState {
     pub calls_at_most: u64,
     pub calls: AtomicU64,
     pub in_flight: AtomicUsize,
+    /// Attempts that came after the channels closed.
+    pub late: AtomicU64,
     pub idle: Notify,
     /// Fires when the channels close: who sleeps for a fault wakes.
     pub closed: CancellationToken,
@@ -226,6 +228,9 @@ impl Lane {
             trace_id: asked.trace.map(|trace| trace.trace_id.to_string()),
             span_id: asked.trace.map(|trace| trace.span_id.to_string()),
         };
+        if late {
+            trial.late.fetch_add(1, Ordering::Relaxed);
+        }
         // Why a row could not be written is the harness's trouble: the journal tells it, the app is not told.
         trial.journal.append(&row).map_err(|_| Refusal {
             code: RefusalCode::LogUnavailable,

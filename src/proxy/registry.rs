@@ -54,6 +54,17 @@ impl Registry {
         shard.insert(hash, (token.clone(), entry));
     }
 
+    /// Makes the token of `channel` open only a count, where it opens that channel: it may be another trial's by now.
+    pub fn retire(&self, channel: &Arc<Channel>, late: Arc<Late>) {
+        let hash = self.hash.hash_one(channel.token.expose());
+        let mut shard = self.shard(hash).write().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, entry)) = shard.get_mut(&hash)
+            && matches!(entry, Entry::Channel(open) if Arc::ptr_eq(open, channel))
+        {
+            *entry = Entry::Gone(late);
+        }
+    }
+
     /// What `claim` opens.
     pub fn find(&self, claim: &str) -> Option<Entry> {
         let hash = self.hash.hash_one(claim);

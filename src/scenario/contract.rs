@@ -98,6 +98,8 @@ pub struct App {
     pub talk: Talk,
     /// When its telemetry is taken to be out.
     pub flush: Flush,
+    /// How long one start of it lasts.
+    pub per: Per,
     /// How it is ended.
     pub stop: Stop,
     /// Where channels and receiver listen.
@@ -156,6 +158,16 @@ pub enum ReplyAt {
     Sse(String),
     /// The whole body as text.
     Body,
+}
+
+/// How long one start of the app lasts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Per {
+    /// One trial.
+    #[default]
+    Trial,
+    /// Many trials with the same environment, one at a time.
+    Slot,
 }
 
 /// When telemetry is taken to be out after the last reply.

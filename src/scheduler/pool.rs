@@ -1,24 +1,21 @@
 //! Works a plan off, so many trials at once.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::panic::AssertUnwindSafe;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::FutureExt;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::journal::{EndRow, Judged, TrialError};
-use crate::name::TrialId;
-use crate::record::RunFileError;
-use crate::trial::{self, Finished, OpenError, Planned, Stage};
+use crate::scenario::Per;
+use crate::trial::{Finished, Planned, Stage};
 use crate::verdict::Outcome;
 
 use super::bindings::{Next, Prospects, Shown};
 use super::ledger::Ledger;
 use super::plan::{Task, Work};
 use super::settled::{FailFast, Settled};
+use super::slots::{self, Go, Idle};
+use super::tries::one;
 
 /// How a plan is worked off.
 #[derive(Clone, Debug)]
@@ -92,7 +89,7 @@ pub async fn run(
 ) -> Ran {
     let Work { tasks: waiting, prospects, shown, settled } = work;
     let ran = Ran { done: Vec::new(), beside: Vec::new(), bindings: Vec::new(), unshown: Vec::new() };
-    let mut pool = Pool { stages, settings, ledger, progress, settled, waiting, ran };
+    let mut pool = Pool { stages, settings, ledger, progress, settled, waiting, idle: Vec::new(), ran };
     for (suite, (prospects, shown)) in prospects.into_iter().zip(shown).enumerate() {
         pool.show_bindings(suite, prospects, shown).await;
     }
@@ -115,6 +112,8 @@ struct Pool<'a, P> {
     settled: Settled,
     /// By place.
     waiting: BTreeMap<usize, Task>,
+    /// Kept apps that nobody uses now.
+    idle: Vec<Idle>,
     ran: Ran,
 }
 
@@ -153,7 +152,7 @@ impl<P: Progress> Pool<'_, P> {
                 false => flying.try_join_next(),
             };
             if let Some(joined) = joined {
-                joined.into_iter().for_each(|done| self.land(done));
+                joined.into_iter().for_each(|go| self.went(go));
                 continue;
             }
             let Some((place, task)) = self.waiting.pop_first() else {
@@ -167,12 +166,38 @@ impl<P: Progress> Pool<'_, P> {
             }
             let (stage, ledger) = (Arc::clone(&self.stages[task.suite]), Arc::clone(self.ledger));
             let interrupt = self.settings.interrupt.clone();
-            flying.spawn(async move { one(&stage, place, task, &ledger, &interrupt).await });
+            match stage.contract.app.per {
+                Per::Trial => flying.spawn(async move {
+                    let done = one(&stage, place, task, &ledger, &interrupt).await;
+                    Go { done: vec![done], idle: None }
+                }),
+                Per::Slot => {
+                    let idle = slots::fitting(&mut self.idle, &task);
+                    flying
+                        .spawn(async move { slots::go(&stage, place, task, idle, &ledger, &interrupt).await })
+                }
+            };
         }
         // No task is aborted, and a trial that throws is caught within its own: every join is a trial that is over.
         while let Some(joined) = flying.join_next().await {
-            joined.into_iter().for_each(|done| self.land(done));
+            joined.into_iter().for_each(|go| self.went(go));
         }
+        for idle in std::mem::take(&mut self.idle) {
+            let (stage, ledger) = (Arc::clone(&self.stages[idle.suite()]), Arc::clone(self.ledger));
+            let interrupt = self.settings.interrupt.clone();
+            flying.spawn(async move {
+                let done = slots::release(&stage, idle, &ledger, &interrupt).await;
+                Go { done: vec![done], idle: None }
+            });
+        }
+        while let Some(joined) = flying.join_next().await {
+            joined.into_iter().for_each(|go| self.went(go));
+        }
+    }
+
+    fn went(&mut self, go: Go) {
+        self.idle.extend(go.idle);
+        go.done.into_iter().for_each(|done| self.land(done));
     }
 
     fn land(&mut self, done: Done) {
@@ -191,83 +216,5 @@ impl<P: Progress> Pool<'_, P> {
         let done = Done { place, suite, planned, finished: None, first };
         self.progress.ended(&done);
         self.ran.done.push(done);
-    }
-}
-
-/// One trial, and once more where infrastructure is to blame.
-async fn one(
-    stage: &Stage,
-    place: usize,
-    Task { suite, planned, first }: Task,
-    ledger: &Ledger,
-    interrupt: &CancellationToken,
-) -> Done {
-    let finished = attempt(stage, &planned, ledger, interrupt).await;
-    if first.is_some() {
-        return Done { place, suite, planned, finished: Some(finished), first };
-    }
-    let first = finished;
-    if !first.may_retry() || planned.binding_proof || interrupt.is_cancelled() {
-        return Done { place, suite, planned, finished: Some(first), first: None };
-    }
-    let again = retry(planned);
-    let second = attempt(stage, &again, ledger, interrupt).await;
-    Done { place, suite, planned: again, finished: Some(second), first: Some(first) }
-}
-
-/// The trial that tries `planned` once more.
-pub(super) fn retry(planned: Planned) -> Planned {
-    let id = TrialId::new(&planned.scenario.name, planned.case, planned.number, true);
-    Planned {
-        id: id.resumed(planned.resumption),
-        retry_of: Some(planned.id.clone()),
-        resumes: None,
-        ..planned
-    }
-}
-
-/// Why there is no record.
-#[derive(Debug, thiserror::Error)]
-enum NoRecord {
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    #[error("it could not be noted that it begins: {0}")]
-    Ledger(#[from] RunFileError),
-}
-
-/// Runs a trial; one that cannot even begin, or that throws, is an error of that trial alone.
-async fn attempt(
-    stage: &Stage,
-    planned: &Planned,
-    ledger: &Ledger,
-    interrupt: &CancellationToken,
-) -> Finished {
-    let broken = |code: &str, message: String| Finished {
-        path: planned.path(&stage.out),
-        verdicts: Vec::new(),
-        end: EndRow {
-            task: Judged { verdict: "unknown".to_owned(), reason: None },
-            workers: BTreeMap::new(),
-            outcome: Outcome::Error,
-            error: Some(TrialError { code: code.to_owned(), message, line: None }),
-        },
-        sealed: None,
-        began: stage.now(),
-        took: Duration::ZERO,
-        phases: Vec::new(),
-        attempts: 0,
-        shown: BTreeSet::new(),
-    };
-    let run = async {
-        ledger.begins(planned)?;
-        let finished = trial::run(stage, planned, interrupt).await?;
-        ledger.ended(planned, &finished);
-        Ok(finished)
-    };
-    match AssertUnwindSafe(run).catch_unwind().await {
-        Ok(ran) => ran.unwrap_or_else(|error: NoRecord| broken("no_record", error.to_string())),
-        Err(_) => {
-            broken("harness_failed", "a defect of mocktrial: this trial threw, see standard error".to_owned())
-        }
     }
 }

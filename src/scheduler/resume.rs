@@ -21,7 +21,8 @@ use crate::trial::{Finished, Planned, Stage, first_row};
 
 use super::ledger::listed;
 use super::plan::{Plan, Task, Work};
-use super::pool::{Done, retry};
+use super::pool::Done;
+use super::tries::retry;
 
 /// What is left of a run.
 #[derive(Debug)]

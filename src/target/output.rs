@@ -63,6 +63,15 @@ impl Drain {
         let _ = (&mut self.task).await;
     }
 
+    /// The tail so far, which is then forgotten.
+    pub(super) fn take(&self) -> Output {
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let output = Output { stream: self.stream, text: tail.text(), cut: tail.cut };
+        tail.bytes.clear();
+        tail.cut = false;
+        output
+    }
+
     /// The tail so far.
     pub(super) fn output(&self) -> Output {
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);

@@ -21,6 +21,7 @@ use super::port::Port;
 use super::talk::{self, Pipes, Question, Reply, Said, Trouble, TurnTrouble};
 use super::tree::{Awaited, Process, Tree};
 use crate::clock::{Clock, Moment};
+use crate::name::TrialId;
 use crate::scenario::{Limits, Stop, Talk};
 
 /// A connection that breaks is often the first sign of an exit; how long the exit may take to follow.
@@ -155,6 +156,16 @@ impl Running {
             stopped: false,
             _awaited: awaited,
         }
+    }
+
+    /// From here on `${trial}` in what it is told is this one. Its environment stays what it was.
+    pub fn serves(&mut self, trial: &TrialId) {
+        self.trial = trial.to_string();
+    }
+
+    /// The tails of what it has printed since this was last asked.
+    pub fn take_output(&self) -> Vec<Output> {
+        self.drains.iter().map(Drain::take).collect()
     }
 
     /// The port it was given.

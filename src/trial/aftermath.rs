@@ -3,7 +3,7 @@
 use crate::events;
 use crate::journal::{EventRow, FindingRow, Journal, JournalError, OutputRow, RowKind, SpanRow, TrialError};
 use crate::spans::{Received, Span, resource_to_json, scope_to_json, to_otlp_json};
-use crate::target::{Process, Stopped};
+use crate::target::{Output, Process, Stopped};
 use crate::world::{World, WorldError};
 
 use super::not_written;
@@ -14,7 +14,8 @@ pub(super) struct Aftermath<'a> {
     pub(super) journal: &'a Journal,
     pub(super) world: &'a World,
     pub(super) received: Received,
-    pub(super) stopped: Stopped,
+    /// None where the app is kept.
+    pub(super) stopped: Option<Stopped>,
     /// Whether the telemetry fell quiet.
     pub(super) quiet: bool,
 }
@@ -22,7 +23,10 @@ pub(super) struct Aftermath<'a> {
 impl Aftermath<'_> {
     /// Writes it all. An error here is the record's or the world's, never the app's.
     pub(super) fn write(self) -> Result<(), TrialError> {
-        outputs(self.journal, &self.stopped);
+        if let Some(stopped) = &self.stopped {
+            outputs(self.journal, &stopped.output);
+            endings(self.journal, stopped).map_err(not_written)?;
+        }
         self.findings().map_err(not_written)?;
         spans(self.journal, &self.received.spans).map_err(not_written)?;
         for event in events::read(&self.received.spans) {
@@ -36,32 +40,11 @@ impl Aftermath<'_> {
     }
 
     fn found(&self, code: &str, detail: String) -> Result<(), JournalError> {
-        self.put(&FindingRow { code: code.to_owned(), worker: None, detail })
+        found(self.journal, code, detail)
     }
 
     fn findings(&self) -> Result<(), JournalError> {
-        let (stopped, received) = (&self.stopped, &self.received);
-        for process in &stopped.outlived {
-            self.found(
-                "app_outlived",
-                format!("{} outlived the app or left its group, and was killed", named(process)),
-            )?;
-        }
-        for process in &stopped.left {
-            self.found("app_left_running", format!("{} could not be ended", named(process)))?;
-        }
-        if !stopped.gone() && stopped.left.is_empty() {
-            self.found(
-                "app_left_running",
-                "the app is not proven gone: its output is still held open".to_owned(),
-            )?;
-        }
-        if stopped.killed {
-            self.found("app_killed", "the app ignored its stop signal and was killed".to_owned())?;
-        }
-        if let Some(trouble) = &stopped.trouble {
-            self.found("stop_failed", trouble.clone())?;
-        }
+        let received = &self.received;
         if received.dropped > 0 {
             let limits = &self.stage.contract.limits;
             let detail = format!(
@@ -102,6 +85,38 @@ impl Aftermath<'_> {
     }
 }
 
+pub(super) fn found(journal: &Journal, code: &str, detail: String) -> Result<(), JournalError> {
+    journal.append(&FindingRow { code: code.to_owned(), worker: None, detail }).map(|_| ())
+}
+
+/// How the app ended, as far as that is worth saying.
+pub(super) fn endings(journal: &Journal, stopped: &Stopped) -> Result<(), JournalError> {
+    for process in &stopped.outlived {
+        found(
+            journal,
+            "app_outlived",
+            format!("{} outlived the app or left its group, and was killed", named(process)),
+        )?;
+    }
+    for process in &stopped.left {
+        found(journal, "app_left_running", format!("{} could not be ended", named(process)))?;
+    }
+    if !stopped.gone() && stopped.left.is_empty() {
+        found(
+            journal,
+            "app_left_running",
+            "the app is not proven gone: its output is still held open".to_owned(),
+        )?;
+    }
+    if stopped.killed {
+        found(journal, "app_killed", "the app ignored its stop signal and was killed".to_owned())?;
+    }
+    if let Some(trouble) = &stopped.trouble {
+        found(journal, "stop_failed", trouble.clone())?;
+    }
+    Ok(())
+}
+
 fn named(process: &Process) -> String {
     format!("process {} ({})", process.pid, process.command)
 }
@@ -124,8 +139,8 @@ fn spans(journal: &Journal, spans: &[Span]) -> Result<(), JournalError> {
 }
 
 /// The tails of the app's output. Best effort: it is for people, and nothing is concluded from it.
-pub(super) fn outputs(journal: &Journal, stopped: &Stopped) {
-    for output in stopped.output.iter().filter(|output| !output.text.is_empty()) {
+pub(super) fn outputs(journal: &Journal, outputs: &[Output]) {
+    for output in outputs.iter().filter(|output| !output.text.is_empty()) {
         let _ = journal.append(&OutputRow {
             stream: output.stream.to_owned(),
             text: output.text.clone(),

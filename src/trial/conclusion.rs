@@ -38,6 +38,11 @@ impl Phases {
         Self { clock, began: now, since: now, done: Vec::new() }
     }
 
+    /// Begins anew after a wait that is no phase of the trial's.
+    pub(super) fn resume(&mut self) {
+        self.since = self.clock.now();
+    }
+
     /// Ends the phase that began when the last one ended.
     pub(super) fn end(&mut self, name: &'static str) {
         let now = self.clock.now();
@@ -135,7 +140,7 @@ pub(super) async fn conclude(
         end,
         sealed,
         began: phases.began,
-        took: phases.since.since(phases.began),
+        took: phases.done.iter().map(|phase| phase.took).sum(),
         phases: phases.done,
         attempts: evidence.actions.len(),
         shown: grade::shown_bindings(&evidence),

@@ -90,29 +90,39 @@ pub enum OpenError {
 pub(super) struct Opening {
     pub(super) journal: Journal,
     pub(super) path: PathBuf,
-    tokens: Tokens,
+    secrets: Secrets,
+}
+
+/// What the addresses in an app's environment hold: of one trial, or of all trials of an app that is kept.
+#[derive(Clone)]
+pub(super) struct Secrets {
+    channels: Tokens,
     spans: Token,
 }
 
+impl Secrets {
+    pub(super) fn new(stage: &Stage) -> Result<Self, OpenError> {
+        Ok(Self { channels: Tokens::new(&stage.contract)?, spans: Token::random()? })
+    }
+}
+
 impl Opening {
-    pub(super) fn new(stage: &Stage, planned: &Planned) -> Result<Self, OpenError> {
+    pub(super) fn new(stage: &Stage, planned: &Planned, secrets: Secrets) -> Result<Self, OpenError> {
         let path = planned.path(&stage.out);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
                 .map_err(|error| OpenError::Folder { path: folder.to_owned(), error })?;
         }
-        let (tokens, spans) = (Tokens::new(&stage.contract)?, Token::random()?);
-        let secret = tokens.all().chain([&spans]).map(Token::expose);
-        let secrets = secret.chain(stage.secrets.iter().map(String::as_str));
-        let redactor = Arc::new(Redactor::new(stage.redaction.clone(), secrets)?);
+        let secret = secrets.channels.all().chain([&secrets.spans]).map(Token::expose);
+        let hidden = secret.chain(stage.secrets.iter().map(String::as_str));
+        let redactor = Arc::new(Redactor::new(stage.redaction.clone(), hidden)?);
         let limit = stage.contract.limits.record;
         let begun = Journal::create(&path, stage.clock, limit, redactor)
             .and_then(|journal| journal.append(&first_row(stage, planned)).map(|_| journal));
         Ok(Self {
             journal: begun.map_err(|error| OpenError::Record { path: path.clone(), error })?,
             path,
-            tokens,
-            spans,
+            secrets,
         })
     }
 
@@ -138,7 +148,7 @@ impl Opening {
             trial: planned.id.clone(),
             contract: &stage.contract,
             scenario: Some(&planned.scenario),
-            tokens: self.tokens.clone(),
+            tokens: self.secrets.channels.clone(),
             world: Some(world),
             upstreams: BTreeMap::new(),
             journal: self.journal.clone(),
@@ -160,7 +170,7 @@ impl Opening {
             attribute: limits.attribute,
             body: limits.body,
         };
-        stage.receiver.open(self.spans.clone(), limits)
+        stage.receiver.open(self.secrets.spans.clone(), limits)
     }
 
     /// One filter per output stream, so that a secret split over two writes is still found.

@@ -92,6 +92,7 @@ fn contract() -> Contract {
             ready: None,
             talk: Talk::Stdio,
             flush: Flush::Batch,
+            per: Default::default(),
             stop: Stop::Run(Vec::new()),
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
             advertise: None,

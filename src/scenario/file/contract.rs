@@ -42,6 +42,8 @@ pub struct AppFile {
     pub setup: Option<Vec<At<Vec<String>>>>,
     /// The command of one trial, read from `cwd`; `${port}` and `${trial}` may stand in it.
     pub start: Option<At<Vec<String>>>,
+    /// How long one start lasts; a trial by default.
+    pub per: Option<PerFile>,
     /// Set for the app.
     pub env: Option<Table<At<String>>>,
     /// Variables passed on from our environment.
@@ -60,6 +62,16 @@ pub struct AppFile {
     pub listen: Option<At<String>>,
     /// Host name written into addresses, for apps on other hosts or in containers.
     pub advertise: Option<At<String>>,
+}
+
+/// How long one start of the app lasts.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PerFile {
+    /// One trial.
+    Trial,
+    /// Many trials, one at a time: the app must forget, from one `${trial}` to the next, whatever it was told.
+    Slot,
 }
 
 /// When something can be talked to.

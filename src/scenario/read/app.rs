@@ -10,11 +10,11 @@ use super::{ReadFile, workers, world};
 use crate::scenario::file::At;
 use crate::scenario::file::contract::{
     AppFile, ContractFile, FlushFile, HttpTalkFile, LimitsFile, ModelApiFile, ModelFile, ModelModeFile,
-    ReadyFile, StopFile, TalkFile,
+    PerFile, ReadyFile, StopFile, TalkFile,
 };
 use crate::scenario::file::scalar::{Form, Table};
 use crate::scenario::{
-    App, Contract, Flush, LaneSpec, Limits, ModelMode, ModelSpec, Ready, ReplyAt, Stop, Talk,
+    App, Contract, Flush, LaneSpec, Limits, ModelMode, ModelSpec, Per, Ready, ReplyAt, Stop, Talk,
 };
 
 /// What may stand in the app's own texts; filled once per trial.
@@ -134,6 +134,10 @@ fn app(reader: &mut Reader, file: AppFile) -> AppRead {
                 FlushFile::OnReply => Flush::OnReply,
                 FlushFile::None => Flush::None,
             }),
+            per: match file.per {
+                None | Some(PerFile::Trial) => Per::Trial,
+                Some(PerFile::Slot) => Per::Slot,
+            },
             stop,
             listen,
             advertise: file.advertise.map(|host| host.value),

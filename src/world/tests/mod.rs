@@ -85,6 +85,7 @@ pub(super) fn contract(schema: &str, tools: Vec<Tool>) -> Contract {
             ready: None,
             talk: Talk::Stdio,
             flush: Flush::None,
+            per: Default::default(),
             stop: Stop::Run(Vec::new()),
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
             advertise: None,
