@@ -28,8 +28,8 @@ impl StreamRedactor {
 
     /// Starts a stream.
     pub fn new(redactor: Arc<Redactor>) -> Self {
-        // The longest spelling of a byte: six characters (`\\u00xx`), each escaped or percent-encoded once more.
-        let hold = redactor.longest.saturating_mul(18).max(Self::HOLD);
+        // The longest spelling of a byte: six characters (`\\u00xx`), each percent-encoded twice more.
+        let hold = redactor.longest.saturating_mul(54).max(Self::HOLD);
         Self { redactor, text: String::new(), partial: Vec::new(), hold, look_at: 2 * hold, dropping: false }
     }
 

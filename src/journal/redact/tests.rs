@@ -58,6 +58,7 @@ fn a_secret_is_found_however_it_is_spelt() {
         percent(&percent(SECRET)),
         percent(&json_escaped(SECRET)),
         json_escaped(&percent(SECRET)),
+        percent(&json_escaped(&json_escaped(SECRET))),
     ] {
         let text = format!("before {spelling} after");
         assert_eq!(redactor.text(&text), format!("before {marker} after"), "{spelling}");

@@ -27,20 +27,28 @@ enum Code {
     Form,
 }
 
-/// Calls `look` with every view of `text` but itself: decoded once, and twice in every order.
+/// How many layers of escapes are taken off: a text escaped twice for JSON, in an address.
+const LAYERS: u32 = 3;
+
+/// Calls `look` with every view of `text` but itself: decoded up to [`LAYERS`] times, in every order.
 pub(super) fn each(text: &[u8], spaced: bool, mut look: impl FnMut(&View)) {
-    if u32::try_from(text.len()).is_err() {
-        return;
+    if u32::try_from(text.len()).is_ok() {
+        deeper(text, None, spaced, LAYERS, &mut look);
     }
-    for first in codes(text, spaced) {
-        let once = decode(text, first);
-        look(&once);
-        for second in codes(&once.bytes, spaced) {
-            let mut twice = decode(&once.bytes, second);
-            for from in &mut twice.from {
-                *from = once.from[*from as usize];
-            }
-            look(&twice);
+}
+
+fn deeper(text: &[u8], outer: Option<&[u32]>, spaced: bool, layers: u32, look: &mut impl FnMut(&View)) {
+    for code in codes(text, spaced) {
+        let mut view = decode(text, code);
+        if view.bytes == text {
+            continue;
+        }
+        if let Some(outer) = outer {
+            view.from.iter_mut().for_each(|from| *from = outer[*from as usize]);
+        }
+        look(&view);
+        if layers > 1 {
+            deeper(&view.bytes, Some(&view.from), spaced, layers - 1, look);
         }
     }
 }
