@@ -195,11 +195,12 @@ pub(super) async fn stages(
     let mut stages = Vec::new();
     for (suite, world) in suites.iter().zip(worlds) {
         let contract = Arc::clone(&suite.contract);
-        let stage = Stage::new(contract, world, out.to_owned(), clock, key.clone(), sign.clone())
+        let mut stage = Stage::new(contract, world, out.to_owned(), clock, key.clone(), sign.clone())
             .map_err(Told::trouble)?;
         target::setup(&suite.contract, &stage.filters().map_err(Told::trouble)?)
             .await
             .map_err(|error| Told::trouble(format!("{}: {error}", suite.contract.source.path.display())))?;
+        stage.pin_app();
         stages.push(Arc::new(stage));
     }
     Ok(stages)

@@ -81,6 +81,11 @@ impl Stage {
         })
     }
 
+    /// Takes the app's digest again: `setup` may have built what is tried.
+    pub fn pin_app(&mut self) {
+        self.app_digest = app_digest(&self.contract.app);
+    }
+
     /// Filters for the output of `setup`, by the contract's secrets.
     pub fn filters(&self) -> Result<Filters, RedactorError> {
         let redactor = Redactor::new(self.redaction.clone(), &self.secrets)?;
