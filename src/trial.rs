@@ -6,11 +6,14 @@
 //! of the trial, never the app's `failed`.
 
 mod aftermath;
+mod bare;
 mod conclusion;
 mod kept;
 mod opening;
+mod services;
 mod stage;
 
+pub use bare::{Bare, BareError};
 pub use conclusion::{Finished, Phase};
 pub use kept::{Ended, Kept, run_kept};
 pub use opening::{OpenError, Planned, first_row};
@@ -30,6 +33,7 @@ use crate::world::World;
 use aftermath::Aftermath;
 use conclusion::Phases;
 use opening::{Opening, Secrets};
+use services::Services;
 
 /// How long a call in flight may hold up the end, where its worker has no deadline.
 const IN_FLIGHT: Duration = Duration::from_secs(5);
@@ -88,6 +92,7 @@ enum App {
 /// What stands around the app.
 struct Stand {
     world: Arc<World>,
+    services: Services,
     channels: Channels,
     intake: Intake,
 }
@@ -95,7 +100,7 @@ struct Stand {
 impl Trial<'_> {
     /// From the fresh world to what is left when the app is gone. An error is trouble of ours or of the machine.
     async fn conduct(&self, phases: &mut Phases) -> Result<(), TrialError> {
-        let stand = self.open()?;
+        let stand = self.open().await?;
         let mut app = self.start(&stand).await?;
         phases.end("start");
 
@@ -108,10 +113,11 @@ impl Trial<'_> {
         self.end(app, stand, settled, phases).await
     }
 
-    fn open(&self) -> Result<Stand, TrialError> {
+    async fn open(&self) -> Result<Stand, TrialError> {
         let world = self.opening.world(self.stage, self.planned)?;
-        let channels = self.opening.channels(self.stage, self.planned, world.clone())?;
-        Ok(Stand { world, channels, intake: self.opening.intake(self.stage) })
+        let (services, started) = self.opening.services(self.stage, self.planned).await?;
+        let channels = self.opening.channels(self.stage, self.planned, world.clone(), started)?;
+        Ok(Stand { world, services, channels, intake: self.opening.intake(self.stage) })
     }
 
     async fn start(&self, stand: &Stand) -> Result<Running, TrialError> {
@@ -149,6 +155,7 @@ impl Trial<'_> {
         phases.end("stop");
 
         stand.channels.seal().await;
+        let served = stand.services.give_back(&self.stage.pool, &self.opening.journal).await;
         Aftermath {
             stage: self.stage,
             journal: &self.opening.journal,
@@ -157,7 +164,8 @@ impl Trial<'_> {
             stopped: Some(stopped),
             quiet: settled && quiet,
         }
-        .write()
+        .write()?;
+        served
     }
 
     /// Puts each turn to the app, in order; the first that gets no reply is the last.

@@ -9,3 +9,5 @@ mod clients;
 mod hand;
 #[path = "mcp/official.rs"]
 mod official;
+#[path = "mcp/servers.rs"]
+mod servers;

@@ -16,8 +16,10 @@ mod diff;
 mod events;
 mod grade;
 mod keygen;
+mod mcp;
 mod merge;
 mod prove;
+mod proxy;
 mod receive;
 mod report;
 mod reports;
@@ -62,6 +64,10 @@ enum Verb {
     Events(events::Args),
     /// The span receiver alone
     Receive(receive::Args),
+    /// A worker's tools as an MCP server on standard input and output
+    Mcp(mcp::Args),
+    /// The channels of a contract alone, for trying things by hand
+    Proxy(proxy::Args),
     /// Make an ed25519 key that seals can be signed with
     Keygen(keygen::Args),
     /// Print the JSON Schema of a file format
@@ -111,6 +117,8 @@ pub fn main() -> ExitCode {
         Verb::Grade(args) => args.run(),
         Verb::Events(args) => args.run(),
         Verb::Receive(args) => args.run(),
+        Verb::Mcp(args) => args.run(),
+        Verb::Proxy(args) => args.run(),
         Verb::Keygen(args) => args.run(),
         Verb::Schema(args) => args.run(),
         Verb::Completions(args) => args.run(&mut Cli::command()),
@@ -128,4 +136,14 @@ fn runtime() -> Result<tokio::runtime::Runtime, Told> {
         .enable_all()
         .build()
         .map_err(|e| Told::trouble(format!("no runtime could be started: {e}")))
+}
+
+/// Resolves at Ctrl-C, or when we are asked to end.
+async fn asked_to_stop() -> Result<(), Told> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut term = signal(SignalKind::terminate()).map_err(Told::trouble)?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted.map_err(Told::trouble),
+        _ = term.recv() => Ok(()),
+    }
 }

@@ -124,6 +124,9 @@ impl Args {
             let ran = scheduler::run(&stages, work, &settings, &ledger, &mut line).await;
             let Ran { mut done, beside, .. } = ran;
             line.clear();
+            for stage in &stages {
+                stage.end_services().await;
+            }
             conclude(&mut run, &done, &beside, &stages, clock);
             done.extend(kept);
             done.sort_by_key(|done| done.place);

@@ -1,9 +1,9 @@
 //! What the verbs that read scenarios share: loading, diagnosing, and freezing the world.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Told;
-use crate::scenario::{Diagnostic, Severity, Suite, load};
+use crate::scenario::{Contract, Diagnostic, Severity, Suite, load, load_contract};
 use crate::world::{Frozen, WorldFault};
 
 /// Loads the suites under `paths` and freezes their worlds. Every fault of every file is said, on standard error.
@@ -35,6 +35,16 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<Vec<(Suite, Frozen)>, Told> {
         )));
     }
     Ok(opened)
+}
+
+/// Loads one contract by itself, and freezes its world.
+pub(super) fn contract(path: &Path) -> Result<(Contract, Frozen), Told> {
+    let contract = load_contract(path).map_err(|faults| refuse(&faults))?;
+    let frozen = Frozen::build(&contract).map_err(|faults| {
+        let faults: Vec<Diagnostic> = faults.into_iter().map(WorldFault::into).collect();
+        refuse(&faults)
+    })?;
+    Ok((contract, frozen))
 }
 
 fn say(faults: &[Diagnostic]) {

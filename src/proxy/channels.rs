@@ -230,6 +230,17 @@ impl Channels {
         self.open.iter().map(|(worker, channel)| (worker.as_ref(), self.address(&channel.token)))
     }
 
+    /// The tokens of workers that are told apart by a header on the shared address. Secrets.
+    pub fn tokens(&self) -> impl Iterator<Item = (&WorkerId, &Token)> {
+        self.open
+            .iter()
+            .flat_map(|(_, channel)| match &channel.lanes {
+                Lanes::Shared { named, .. } => named.as_slice(),
+                Lanes::Separate(_) => &[],
+            })
+            .filter_map(|(token, lane)| Some((lane.worker()?, token)))
+    }
+
     /// A worker's channel for a client on a pipe; none where the worker has no channel.
     pub fn on_pipe(&self, worker: &WorkerId) -> Option<PipeFace> {
         self.open.iter().find_map(|(_, channel)| {

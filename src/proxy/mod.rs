@@ -31,5 +31,5 @@ pub use self::http::BadBase;
 pub use channel::LANE_HEADER;
 pub use channels::{Channels, ChannelsError, ChannelsSpec, Started, Tokens, rules};
 pub use door::{Door, LateCalls};
-pub use mcp::{PipeFace, Pipes};
+pub use mcp::{Bridge, PipeFace, Pipes};
 pub use refusal::{REFUSAL_HEADER, REFUSAL_META};

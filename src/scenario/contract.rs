@@ -68,6 +68,11 @@ impl Contract {
         self.workers.iter().find(|worker| worker.id == *id)
     }
 
+    /// Whether tools may exist that only a service knows.
+    pub fn has_mcp_servers(&self) -> bool {
+        self.world.has_mcp_servers()
+    }
+
     /// The tool of that name.
     pub fn tool(&self, name: &ToolName) -> Option<&Tool> {
         self.world.tools.iter().find(|tool| tool.name == *name)
@@ -279,6 +284,14 @@ pub struct WorldSpec {
     pub upstreams: BTreeMap<String, Upstream>,
     /// Which tools a channel lists.
     pub listing: Listing,
+}
+
+impl WorldSpec {
+    /// Whether tools may exist that only a service knows.
+    pub fn has_mcp_servers(&self) -> bool {
+        let is_mcp = |upstream: &Upstream| !matches!(upstream.kind, UpstreamKind::Http(_));
+        self.upstreams.values().any(is_mcp)
+    }
 }
 
 /// `world.sqlite`.

@@ -5,6 +5,8 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::process::{ChildStdin, ChildStdout};
+
 use super::command::{Spawn, SpawnError};
 use super::environment::{self, Fill, MARK};
 use super::output::{Filters, shown};
@@ -20,6 +22,9 @@ use crate::scenario::{App, Limits, Stop, Talk};
 const WITHIN: Duration = Duration::from_secs(20);
 /// How long somebody else's listener may take to accept before the app is started.
 const STRANGER_WITHIN: Duration = Duration::from_millis(200);
+
+/// A child's standard input and output.
+pub(super) type Pipes = (ChildStdin, ChildStdout);
 
 /// Everything that makes one start of the app.
 #[derive(Clone, Copy)]
@@ -91,13 +96,18 @@ impl StartError {
 impl Launch<'_> {
     /// Starts the app and waits until it is ready. Where a port turns out to be somebody else's, another is tried once.
     pub async fn start(&self) -> Result<Running, StartError> {
-        match self.attempt().await {
-            Err(StartError { why: NotStarted::PortTaken(_), .. }) => self.attempt().await,
+        self.start_on_pipes(false).await.map(|(running, _)| running)
+    }
+
+    /// The same; with `pipes`, standard input and output are the caller's to read and write, and are not kept.
+    pub(super) async fn start_on_pipes(&self, pipes: bool) -> Result<(Running, Option<Pipes>), StartError> {
+        match self.attempt(pipes).await {
+            Err(StartError { why: NotStarted::PortTaken(_), .. }) => self.attempt(pipes).await,
             other => other,
         }
     }
 
-    async fn attempt(&self) -> Result<Running, StartError> {
+    async fn attempt(&self, pipes: bool) -> Result<(Running, Option<Pipes>), StartError> {
         let early = |why| StartError { why, stopped: None };
         let port = Port::free(self.app.listen).map_err(|error| early(NotStarted::NoPort(error)))?;
         let number = port.number().to_string();
@@ -111,7 +121,7 @@ impl Launch<'_> {
                 return Err(early(NotStarted::PortTaken(address.1)));
             }
         }
-        let mut running = self.spawn(port, fill).map_err(|error| early(error.into()))?;
+        let (mut running, pipes) = self.spawn(port, fill, pipes).map_err(|error| early(error.into()))?;
         let mut why = String::new();
         let ready = tokio::select! {
             biased;
@@ -122,7 +132,7 @@ impl Launch<'_> {
             },
         };
         match ready {
-            Ok(()) => Ok(running),
+            Ok(()) => Ok((running, pipes)),
             Err(why) => Err(StartError { why, stopped: Some(Box::new(running.stop().await)) }),
         }
     }
@@ -146,7 +156,7 @@ impl Launch<'_> {
         Ok((probe, WITHIN))
     }
 
-    fn spawn(&self, port: Port, fill: Fill<'_>) -> Result<Running, SpawnError> {
+    fn spawn(&self, port: Port, fill: Fill<'_>, pipes: bool) -> Result<(Running, Option<Pipes>), SpawnError> {
         // Ids of trials are unique within a run only; a harness tried by a harness has two runs in one tree.
         static LAUNCHES: AtomicU64 = AtomicU64::new(0);
         let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
@@ -159,8 +169,9 @@ impl Launch<'_> {
         let talks = matches!(self.app.talk, Talk::Stdio);
         let stdin = if talks { Stdio::piped() } else { Stdio::null() };
         let argv = fill.all(&self.app.start);
-        let started = Spawn { argv: &argv, cwd: &self.app.cwd, env: &env, stdin }.start()?;
-        Ok(Running::new(self, started, port, format!("{MARK}={mark}"), env))
+        let mut started = Spawn { argv: &argv, cwd: &self.app.cwd, env: &env, stdin }.start()?;
+        let taken = pipes.then(|| started.0.stdin.take().zip(started.0.stdout.take())).flatten();
+        Ok((Running::new(self, started, port, format!("{MARK}={mark}"), env), taken))
     }
 
     /// An app that dies because its port went to somebody else in the meantime did not fail: it had no chance.

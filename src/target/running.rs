@@ -178,6 +178,11 @@ impl Running {
         self.tree.members()
     }
 
+    /// The tails of its output so far.
+    pub(super) fn output(&self) -> Vec<Output> {
+        self.drains.iter().map(Drain::output).collect()
+    }
+
     /// Resolves when the app has ended. An app that is not our child (`stop: run`) goes on when the command that
     /// started it has succeeded: then never. May be dropped and called again.
     pub async fn exited(&mut self) -> Exit {
@@ -249,7 +254,7 @@ impl Running {
             outlived: self.named(tree.killed),
             left: self.named(tree.left),
             closed,
-            output: self.drains.iter().map(Drain::output).collect(),
+            output: self.output(),
             trouble,
         }
     }
@@ -287,7 +292,7 @@ impl Running {
     }
 
     /// How it ended, if it has and was not meant to.
-    fn ended_early(&mut self) -> Option<Exit> {
+    pub(super) fn ended_early(&mut self) -> Option<Exit> {
         if self.exit.is_none()
             && let Ok(Some(status)) = self.child.try_wait()
         {

@@ -123,7 +123,7 @@ pub async fn run_kept(
     let mut phases = Phases::new(stage.clock);
     let trial = Trial { stage, planned: &planned, opening: &opening };
     // From here on the addresses are this trial's.
-    let stand = trial.open();
+    let stand = trial.open().await;
     if let Some(before) = before {
         let (over, between) = before.conclude(stage, Ok(())).await;
         ended.push(over);
@@ -178,6 +178,7 @@ impl Trial<'_> {
         let gap = self.opening.intake(self.stage);
         let journal = &self.opening.journal;
         outputs(journal, &app.take_output());
+        let served = stand.services.give_back(&self.stage.pool, journal).await;
         Aftermath {
             stage: self.stage,
             journal,
@@ -187,6 +188,7 @@ impl Trial<'_> {
             quiet: settled,
         }
         .write()?;
+        served?;
         Ok(Some((app, stand.channels, gap)))
     }
 }

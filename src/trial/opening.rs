@@ -8,12 +8,13 @@ use crate::journal::{
     FORMAT, Journal, JournalError, Redactor, RedactorError, StreamRedactor, TrialError, TrialRow,
 };
 use crate::name::{Token, TrialId};
-use crate::proxy::{Channels, ChannelsSpec, Tokens};
-use crate::scenario::{Case, Scenario, Source, fill};
+use crate::proxy::{Channels, ChannelsSpec, Started, Tokens};
+use crate::scenario::{Case, Contract, Scenario, Source, fill};
 use crate::spans::{Intake, SpanLimits};
 use crate::target::Filters;
 use crate::world::{World, WorldError};
 
+use super::services::{Lease, Services};
 use super::stage::{Stage, digest};
 
 /// One trial that is to be run.
@@ -138,11 +139,23 @@ impl Opening {
         })
     }
 
+    /// The services of this trial, ready.
+    pub(super) async fn services(
+        &self,
+        stage: &Stage,
+        planned: &Planned,
+    ) -> Result<(Services, BTreeMap<String, Started>), TrialError> {
+        let filter = &self.filters();
+        let (contract, clock) = (&stage.contract, stage.clock);
+        Lease { contract, trial: &planned.id, clock, filter }.take(&stage.pool).await
+    }
+
     pub(super) fn channels(
         &self,
         stage: &Stage,
         planned: &Planned,
         world: Arc<World>,
+        started: BTreeMap<String, Started>,
     ) -> Result<Channels, TrialError> {
         let spec = ChannelsSpec {
             trial: planned.id.clone(),
@@ -150,7 +163,7 @@ impl Opening {
             scenario: Some(&planned.scenario),
             tokens: self.secrets.channels.clone(),
             world: Some(world),
-            upstreams: BTreeMap::new(),
+            upstreams: started,
             journal: self.journal.clone(),
             clock: stage.clock,
             seed: planned.seed,
@@ -193,26 +206,9 @@ pub(super) fn filters(redactor: Arc<Redactor>) -> Filters {
 
 /// What is pinned down of a trial before anything happens: the first row of its record.
 pub fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
-    let contract = &stage.contract;
-    // As the user spelled it: a folder and the files in it are spelled alike.
-    let folder = contract.source.path.parent().unwrap_or(Path::new(""));
-    let name = |source: &Source| {
-        let path = source.path.strip_prefix(folder).unwrap_or(&source.path);
-        path.to_string_lossy().into_owned()
-    };
-    let mut digests = BTreeMap::from([("app".to_owned(), stage.app_digest.clone())]);
-    let mut files = BTreeMap::new();
-    let mut keep = |role: &str, source: &Source| {
-        let name = name(source);
-        digests.insert(format!("{role}:{name}"), digest(source.text.as_bytes()));
-        files.insert(name.clone(), source.text.to_string());
-        name
-    };
-    let contract_file = keep("contract", &contract.source);
-    let scenario_file = keep("scenario", &planned.scenario.source);
-    for source in &contract.files {
-        keep("file", source);
-    }
+    let mut kept = KeptFiles::of(&stage.contract);
+    let scenario_file = kept.keep("scenario", &planned.scenario.source);
+    kept.digests.insert("app".to_owned(), stage.app_digest.clone());
     TrialRow {
         format: FORMAT,
         scenario: planned.scenario.name.clone(),
@@ -222,12 +218,44 @@ pub fn first_row(stage: &Stage, planned: &Planned) -> TrialRow {
         retry_of: planned.retry_of.as_ref().map(TrialId::to_string),
         binding_proof: planned.binding_proof,
         seed: planned.seed.to_string(),
-        digests,
-        files,
-        contract: contract_file,
+        digests: kept.digests,
+        files: kept.files,
+        contract: kept.contract,
         scenario_file,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         bindings: planned.bindings.clone(),
         resumption: planned.resumption,
+    }
+}
+
+/// The files that a record holds.
+pub(super) struct KeptFiles {
+    folder: PathBuf,
+    /// Key of the contract.
+    pub(super) contract: String,
+    pub(super) digests: BTreeMap<String, String>,
+    pub(super) files: BTreeMap<String, String>,
+}
+
+impl KeptFiles {
+    /// The contract, and every file it names.
+    pub(super) fn of(contract: &Contract) -> Self {
+        // As the user spelled it: a folder and the files in it are spelled alike.
+        let folder = contract.source.path.parent().unwrap_or(Path::new("")).to_owned();
+        let (digests, files) = Default::default();
+        let mut kept = Self { folder, contract: String::new(), digests, files };
+        kept.contract = kept.keep("contract", &contract.source);
+        for source in &contract.files {
+            kept.keep("file", source);
+        }
+        kept
+    }
+
+    fn keep(&mut self, role: &str, source: &Source) -> String {
+        let path = source.path.strip_prefix(&self.folder).unwrap_or(&source.path);
+        let name = path.to_string_lossy().into_owned();
+        self.digests.insert(format!("{role}:{name}"), digest(source.text.as_bytes()));
+        self.files.insert(name.clone(), source.text.to_string());
+        name
     }
 }

@@ -21,6 +21,7 @@ use crate::target::Filters;
 use crate::world::Frozen;
 
 use super::opening::filters;
+use super::services::Pool;
 
 /// Shared by all trials of one contract.
 pub struct Stage {
@@ -36,6 +37,7 @@ pub struct Stage {
     pub(super) secrets: Vec<String>,
     pub(super) app_digest: String,
     pub(super) sign: Option<SigningKey>,
+    pub(super) pool: Pool,
 }
 
 /// Why there is no stage.
@@ -78,6 +80,7 @@ impl Stage {
             clock,
             redaction,
             sign,
+            pool: Pool::default(),
         })
     }
 
@@ -97,6 +100,11 @@ impl Stage {
         self.clock.now()
     }
 
+    /// Ends the services that wait for another trial.
+    pub async fn end_services(&self) {
+        self.pool.end().await;
+    }
+
     /// Calls that came after their trial was sealed.
     pub fn late_calls(&self) -> Vec<LateCalls> {
         self.door.late_calls()
@@ -108,7 +116,7 @@ impl Stage {
     }
 }
 
-fn secrets(app: &App) -> Vec<String> {
+pub(super) fn secrets(app: &App) -> Vec<String> {
     app.secrets
         .iter()
         .filter_map(|name| app.env.get(name).cloned().or_else(|| std::env::var(name).ok()))
@@ -127,7 +135,7 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 }
 
 /// What identifies the app: its name, its command, and the files that the command names.
-fn app_digest(app: &App) -> String {
+pub(super) fn app_digest(app: &App) -> String {
     let mut parts = BTreeMap::new();
     for word in &app.start {
         if let Ok(bytes) = std::fs::read(app.cwd.join(word)) {

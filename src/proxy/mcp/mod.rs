@@ -7,8 +7,10 @@
 //! ```
 //!
 //! A message is read strictly (a batch or a doubled key is none), a tool is named byte for byte, and one call is one
-//! action however many requests it takes. Servers behind the channel are in [`server`].
+//! action however many requests it takes. Servers behind the channel are in [`server`];
+//! [`bridge`] puts a pipe in front of a channel that is elsewhere.
 
+mod bridge;
 mod caller;
 mod era;
 mod message;
@@ -20,6 +22,7 @@ mod sse;
 mod streamable;
 mod tools;
 
+pub use bridge::Bridge;
 pub use parked::Parked;
 pub use pipe::PipeFace;
 pub use server::{Pipes, Server};

@@ -33,7 +33,7 @@ pub(super) fn contract(reader: &mut Reader, read: ReadFile<'_>, file: ContractFi
     let mut files = Vec::new();
     let world = world::world(reader, read, &mut files, file.world);
     let peers = workers::peers(reader, read, &mut files, file.peers.unwrap_or_default());
-    let workers = workers::workers(reader, &world.tools, &peers, file.workers);
+    let workers = workers::workers(reader, &world, &peers, file.workers);
     let app = app(reader, file.app.value);
     let model = model(reader, read, &mut files, file.model);
     let shared = file.shared.map(|shared| shared.address_env);

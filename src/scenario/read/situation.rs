@@ -46,8 +46,11 @@ impl Scope<'_> {
     }
 
     pub fn tool(&self, reader: &mut Reader, written: &At<String>) -> crate::name::ToolName {
-        let tools = self.contract.world.tools.iter().map(|tool| tool.name.as_str());
-        reader.known("tool.unknown", "tool", written, tools);
+        // A tool of a server's need not be in the contract.
+        if !self.contract.has_mcp_servers() {
+            let tools = self.contract.world.tools.iter().map(|tool| tool.name.as_str());
+            reader.known("tool.unknown", "tool", written, tools);
+        }
         crate::name::ToolName::new(&written.value)
     }
 
@@ -230,12 +233,13 @@ fn narrowing(
     file: NarrowingFile,
 ) -> Narrowing {
     let tools = || scope.contract.world.tools.iter().map(|tool| tool.name.as_str());
+    let open = scope.contract.has_mcp_servers();
     let only_tools = file.only_tools.as_deref().map(|list| {
-        let only = tool_list(reader, tools, list);
+        let only = tool_list(reader, tools, open, list);
         widened_tools(reader, scope, worker, list);
         only
     });
-    let deny_tools = tool_list(reader, tools, file.deny_tools.as_deref().unwrap_or(&[]));
+    let deny_tools = tool_list(reader, tools, open, file.deny_tools.as_deref().unwrap_or(&[]));
     if let Some(calls) = &file.max_calls {
         if let Some(most) = worker.max_calls.filter(|most| calls.value > *most) {
             let what = format!("{} calls widen: the contract lets `{}` make {most}", calls.value, worker.id);

@@ -11,7 +11,7 @@ use crate::scenario::file::contract::{
 };
 use crate::scenario::file::scalar::{Form, Table};
 use crate::scenario::names::{glob, is_pattern};
-use crate::scenario::{AllowList, LaneSpec, Peer, PeerKind, Pos, Source, Tool, Worker};
+use crate::scenario::{AllowList, LaneSpec, Peer, PeerKind, Pos, Source, Worker, WorldSpec};
 
 /// A worker, and what only the reading of the contract needs of it.
 pub(super) struct WorkerRead {
@@ -25,7 +25,7 @@ const MAX_ROLE: usize = 500;
 
 pub(super) fn workers(
     reader: &mut Reader,
-    tools: &[Tool],
+    world: &WorldSpec,
     peers: &BTreeMap<String, Peer>,
     file: At<Vec<At<WorkerFile>>>,
 ) -> Vec<WorkerRead> {
@@ -64,7 +64,7 @@ pub(super) fn workers(
                 reader.error(pos, "agent.repeated", what);
             }
         }
-        read.push(worker(reader, tools, &ids, id, At { value: file, pos }));
+        read.push(worker(reader, world, &ids, id, At { value: file, pos }));
     }
     read
 }
@@ -102,7 +102,7 @@ fn names_in_spans(file: &WorkerFile, id: &WorkerId) -> Vec<(Pos, String)> {
 
 fn worker(
     reader: &mut Reader,
-    tools: &[Tool],
+    world: &WorldSpec,
     ids: &BTreeSet<String>,
     id: WorkerId,
     At { value: file, pos }: At<WorkerFile>,
@@ -114,14 +114,15 @@ fn worker(
         let what = format!("a role is one line of at most {MAX_ROLE} characters");
         reader.error(role.pos, "worker.role", what);
     }
-    let names = || tools.iter().map(|tool| tool.name.as_str());
+    let names = || world.tools.iter().map(|tool| tool.name.as_str());
+    let open = world.has_mcp_servers();
     let allowed = match file.allowed_tools.as_deref() {
         None => AllowList::Everything,
-        Some(list) => AllowList::Only(tool_list(reader, names, list)),
+        Some(list) => AllowList::Only(tool_list(reader, names, open, list)),
     };
-    let denied = tool_list(reader, names, file.deny_tools.as_deref().unwrap_or(&[]));
+    let denied = tool_list(reader, names, open, file.deny_tools.as_deref().unwrap_or(&[]));
     let may_grant = file.may_grant.as_deref().map(|list| {
-        let _ = tool_list(reader, names, list);
+        let _ = tool_list(reader, names, open, list);
         list.iter().map(|name| name.value.clone()).collect()
     });
     let delegates_to = file.delegates_to.as_deref().map(|list| {
@@ -168,15 +169,19 @@ fn one_line(text: &str) -> String {
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Names and globs over tools, each of which fits at least one.
+/// Names and globs over tools, each of which fits at least one; where tools are open, some may be known to a service
+/// alone.
 pub(super) fn tool_list<'t, I: Iterator<Item = &'t str>>(
     reader: &mut Reader,
     tools: impl Fn() -> I,
+    open: bool,
     list: &[At<String>],
 ) -> BTreeSet<String> {
     for written in list {
         if !is_pattern(&written.value) {
-            reader.known("tool.unknown", "tool", written, tools());
+            if !open {
+                reader.known("tool.unknown", "tool", written, tools());
+            }
             continue;
         }
         match glob(&written.value) {
@@ -184,7 +189,7 @@ pub(super) fn tool_list<'t, I: Iterator<Item = &'t str>>(
                 let what = format!("`{}` is no pattern: {why}", written.value);
                 reader.error(written.pos, "pattern.invalid", what);
             }
-            Ok(glob) if !tools().any(|tool| glob.is_match(tool)) => {
+            Ok(glob) if !open && !tools().any(|tool| glob.is_match(tool)) => {
                 let what = format!("the pattern `{}` fits no tool", written.value);
                 reader.error(written.pos, "pattern.empty", what);
             }
