@@ -12,6 +12,7 @@ mod file;
 mod fill;
 mod load;
 mod names;
+pub mod openapi;
 mod read;
 mod schema;
 mod situation;

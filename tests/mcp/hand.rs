@@ -293,3 +293,37 @@ async fn the_calls_span_is_read_from_its_message_where_no_header_names_it() {
     desk.at("REFUND_URL").send("POST", "/mcp", &headers, body.as_bytes()).await;
     assert_eq!(desk.rows_of("attempt")[0]["span_id"], "b7ad6b7169203331");
 }
+
+#[tokio::test]
+async fn a_tool_of_an_http_service_is_called_over_mcp_by_its_route() {
+    let upstream = crate::desk::upstream::Upstream::start().await;
+    let world = &CONTRACT[CONTRACT.find("world:").expect("a world")..];
+    let tools = "world:
+  upstreams: { desk: { http: 'http://127.0.0.1:1' } }
+  tools:
+    get_order: { http: 'GET /orders/{order_id}', effect: read, args: { order_id: string }, upstream: desk }
+    issue_refund: { http: POST /refunds, upstream: desk }
+    sleepless: { http: GET /never, upstream: desk }
+";
+    let desk = Desk::with(Plan {
+        contract: CONTRACT.replace(world, tools),
+        started: [("desk".to_owned(), upstream.url())].into(),
+        ..Plan::default()
+    });
+    let (session, _) = initialize(&desk, "REFUND_URL", "2025-11-25").await;
+    let at = |name: &str, arguments: Value| {
+        let message = call(name, arguments);
+        let (desk, session) = (&desk, session.clone());
+        async move { in_session(desk, "REFUND_URL", &session, message).await.json()["result"].clone() }
+    };
+    let order = at("get_order", json!({"order_id": "a b", "full": true})).await;
+    assert_eq!(order["structuredContent"]["target"], "/orders/a%20b?full=true");
+    let refund = at("issue_refund", json!({"order_id": "1042"})).await;
+    assert_eq!(refund["structuredContent"]["method"], "POST");
+    assert_eq!(refund["structuredContent"]["body"], r#"{"order_id":"1042"}"#);
+    assert!(!refund.to_string().contains(&session), "the session is ours");
+    let escaping = at("get_order", json!({"order_id": "../refunds"})).await;
+    assert_eq!(escaping["structuredContent"]["error"]["code"], "invalid_arguments");
+    assert_eq!(upstream.seen(), 2);
+    assert_eq!(desk.outcomes(), ["done - 200", "done - 200", "world_refused invalid_arguments 200"]);
+}

@@ -313,3 +313,24 @@ async fn a_server_that_does_not_start_is_told_with_its_output() {
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("`orders`") && said.contains("status 3") && said.contains("no luck"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_of_a_server_is_called_over_http_by_its_route() {
+    let Ok(spec) = spec(Sdk::Python, By::Pipe) else {
+        return skip("a_tool_of_a_server_is_called_over_http_by_its_route", "the SDK cannot be installed");
+    };
+    let tools = "  tools:
+    find: { http: 'GET /orders/{order_id}', args: { order_id: string }, upstream: { name: orders, tool: get_order } }
+    deny: { http: 'POST /denials/{order_id}', args: { order_id: string }, upstream: orders }
+";
+    let desk = Desk::of(&[("orders", spec)], tools);
+    let (child, line) = desk.proxy().await;
+    let address = crate::desk::Address::parse(line["workers"]["anyone"].as_str().expect("an address"));
+    let found = address.get("/orders/o7").await;
+    assert_eq!((found.status, found.json()), (200, json!({"id": ORDER, "cents": 1250})));
+    assert_eq!(address.post("/denials/o7", "{}").await.status, 400);
+    assert_eq!(
+        brief(&desk.end(child).await),
+        ["anyone find allowed -", "  done -", "anyone deny allowed -", "  world_refused tool_error"]
+    );
+}

@@ -142,10 +142,10 @@ async fn call(shared: Arc<Shared>, channel: Arc<Channel>, request: Request<Incom
         }
     };
     let Begun { permit, call, due } = begun;
-    let worker = lane.worker().cloned();
+    let lane = Arc::clone(lane);
     let tool = tool.cloned();
     let is_head = parts.method == Method::HEAD;
-    let run = run::Run { shared, site: Arc::clone(site), tool, worker, call };
+    let run = run::Run { shared, site: Arc::clone(site), tool, lane, call };
     let mut answer = run.answer(permit, due, parts, target, received).await?;
     if is_head && let ChannelBody::Whole(body) = answer.body_mut() {
         // What a HEAD would have been answered with is known by its length alone.

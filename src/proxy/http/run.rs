@@ -18,7 +18,8 @@ use crate::proxy::body::{ChannelBody, Passing, verdict_of};
 use crate::proxy::channel::Site;
 use crate::proxy::door::Shared;
 use crate::proxy::faults::Due;
-use crate::proxy::gate::{Call, Outcome};
+use crate::proxy::gate::{Call, Lane, Outcome};
+use crate::proxy::mcp;
 use crate::proxy::passage::{self, Afterwards, Verdict, Way};
 use crate::proxy::refusal;
 use crate::proxy::said::{Answer, Said};
@@ -30,7 +31,7 @@ pub struct Run {
     pub site: Arc<Site>,
     /// None where the action is no tool.
     pub tool: Option<Tool>,
-    pub worker: Option<WorkerId>,
+    pub lane: Arc<Lane>,
     pub call: Call,
 }
 
@@ -58,6 +59,9 @@ impl Run {
             }
             Way::Refused(refusal) => return Ok(self.refuse(&refusal)),
         };
+        if let Some(tool) = self.tool.clone().filter(|tool| self.is_a_servers(tool)) {
+            return self.ask_server(permit, &tool, parts, received, afterwards).await;
+        }
         let upstream = match self.tool.as_ref().map(|tool| &tool.behaviour) {
             Some(Behaviour::Sqlite(_)) => None,
             Some(Behaviour::Upstream { name, .. }) => Some(self.site.upstreams.get(name).cloned()),
@@ -72,7 +76,7 @@ impl Run {
 
     fn refuse(self, refusal: &Refusal) -> Response<ChannelBody> {
         let tool = self.tool.as_ref().map(|tool| tool.name.as_str());
-        let response = refusal::response(refusal, tool, self.worker.as_ref().map(WorkerId::as_str), &[]);
+        let response = refusal::response(refusal, tool, self.lane.worker().map(WorkerId::as_str), &[]);
         self.call.end(Outcome::refused(refusal));
         response
     }
@@ -92,6 +96,35 @@ impl Run {
             result_cut: false,
         });
         whole(answer)
+    }
+
+    fn is_a_servers(&self, tool: &Tool) -> bool {
+        matches!(&tool.behaviour, Behaviour::Upstream { name, .. } if self.site.servers.contains_key(name))
+    }
+
+    /// Asks an MCP server, and tells what it said as HTTP tells it.
+    async fn ask_server(
+        self,
+        permit: Permit,
+        tool: &Tool,
+        parts: Parts,
+        received: Received,
+        afterwards: Afterwards,
+    ) -> Answered {
+        let caller = mcp::Caller {
+            shared: Arc::clone(&self.shared),
+            site: Arc::clone(&self.site),
+            lane: Arc::clone(&self.lane),
+            stranger: None,
+            era: mcp::Era::Stateless,
+            session: None,
+            headers: parts.headers,
+            request: None,
+        };
+        match mcp::ask_for_http(caller, permit, tool, received.arguments).await {
+            Ok((answer, verdict)) => self.answered(verdict, answer, afterwards).await,
+            Err(code) => Ok(self.crash(code, "the server gave no answer")),
+        }
     }
 
     async fn ask_world(self, permit: Permit, received: &Received, afterwards: Afterwards) -> Answered {

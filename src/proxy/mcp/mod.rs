@@ -23,11 +23,14 @@ mod streamable;
 mod tools;
 
 pub use bridge::Bridge;
+pub use caller::Caller;
+pub use era::Era;
 pub use parked::Parked;
 pub use pipe::PipeFace;
 pub use server::{Pipes, Server};
 pub use session::Sessions;
 pub use streamable::serve;
+pub use tools::ask_for_http;
 
 /// Where it is, below a channel's address.
 pub const PATH: &str = "/mcp";

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::caller::{Caller, Reply, nameless, unread};
-use super::message::{self, Failure};
+use super::era;
+use super::message::{self, Failure, Request};
 use super::server::{Asker, Gave, Server};
 use crate::journal::OutcomeKind;
 use crate::name::ToolName;
@@ -19,7 +22,7 @@ use crate::proxy::gate::{Asked, Begun, Call, Outcome};
 use crate::proxy::http::{self, Closed};
 use crate::proxy::passage::{self, Afterwards, Verdict, Way};
 use crate::proxy::refusal;
-use crate::proxy::said::{self, Said};
+use crate::proxy::said::{self, Answer, Said};
 use crate::scenario::{Behaviour, Effect, Pos, Tool};
 use crate::world::mcp_tools;
 
@@ -219,7 +222,7 @@ impl Caller {
             Ok((answer, verdict)) => (Said::Http(answer), verdict),
             Err(code) => {
                 let why = json!({ "error": { "code": code, "message": "there was no answer" } });
-                let answer = said::Answer::json(502, &BTreeMap::new(), Some(&why));
+                let answer = Answer::json(502, &BTreeMap::new(), Some(&why));
                 let verdict =
                     Verdict { kind: OutcomeKind::Crashed, code: Some(code.to_owned()), result: why };
                 (Said::Http(answer), verdict)
@@ -242,29 +245,15 @@ impl Caller {
         let mut params = asker.request.params.clone();
         params.insert("name".to_owned(), json!(there));
         let gave = server.ask(Some(&permit), asker, "tools/call", params).await;
-        let verdict = match &gave {
-            Gave::Result(result) if result["resultType"] == "input_required" => {
-                self.site.parked.keep(&self.lane, tool, &asker.request.params, result, (permit, call));
-                return Ok(self.gave(asker.request, gave));
-            }
-            Gave::Result(result) => {
-                let failed = said::failed(result);
-                let kind = if failed { OutcomeKind::WorldRefused } else { OutcomeKind::Done };
-                let code = failed.then(|| "tool_error".to_owned());
-                Verdict { kind, code, result: said::content(result) }
-            }
-            Gave::Failure(error) => {
-                let code = error["code"].as_i64().unwrap_or_default();
-                let theirs = code == message::INTERNAL_ERROR || code == 0;
-                let kind = if theirs { OutcomeKind::Crashed } else { OutcomeKind::WorldRefused };
-                Verdict { kind, code: Some(format!("rpc_{code}")), result: error.clone() }
-            }
+        if let Gave::Result(result) = &gave
+            && result["resultType"] == "input_required"
+        {
+            self.site.parked.keep(&self.lane, tool, &asker.request.params, result, (permit, call));
+            return Ok(self.gave(asker.request, gave));
+        }
+        let Some(verdict) = verdict_of(&gave) else {
             // What a server did of a call that was given up is not known: no outcome.
-            Gave::Cancelled => return Ok(Reply::nothing()),
-            Gave::Nothing(why) => {
-                let code = Some("upstream_unavailable".to_owned());
-                Verdict { kind: OutcomeKind::Crashed, code, result: json!(why) }
-            }
+            return Ok(Reply::nothing());
         };
         match gave {
             Gave::Result(result) => {
@@ -301,6 +290,60 @@ impl Caller {
         }
         Ok(reply)
     }
+}
+
+/// How a server's answer is written down; none where the call was given up.
+fn verdict_of(gave: &Gave) -> Option<Verdict> {
+    Some(match gave {
+        Gave::Result(result) => {
+            let failed = said::failed(result);
+            let kind = if failed { OutcomeKind::WorldRefused } else { OutcomeKind::Done };
+            let code = failed.then(|| "tool_error".to_owned());
+            Verdict { kind, code, result: said::content(result) }
+        }
+        Gave::Failure(error) => {
+            let code = error["code"].as_i64().unwrap_or_default();
+            let theirs = code == message::INTERNAL_ERROR || code == 0;
+            let kind = if theirs { OutcomeKind::Crashed } else { OutcomeKind::WorldRefused };
+            Verdict { kind, code: Some(format!("rpc_{code}")), result: error.clone() }
+        }
+        Gave::Nothing(why) => {
+            let code = Some("upstream_unavailable".to_owned());
+            Verdict { kind: OutcomeKind::Crashed, code, result: json!(why) }
+        }
+        Gave::Cancelled => return None,
+    })
+}
+
+/// A server's tool for a caller over HTTP, who can be asked nothing and told nothing on the way.
+pub async fn ask_for_http(
+    caller: Caller,
+    permit: Permit,
+    tool: &Tool,
+    arguments: Value,
+) -> Result<(Answer, Verdict), &'static str> {
+    let (server, there) = caller.site.server_of(tool).ok_or("upstream_unavailable")?;
+    let (server, there) = (Arc::clone(server), there);
+    let meta = json!({ era::META_VERSION: era::STATELESS, era::META_CAPABILITIES: {} });
+    let mut params = Map::new();
+    params.insert("name".to_owned(), json!(there));
+    params.insert("arguments".to_owned(), if arguments.is_null() { json!({}) } else { arguments });
+    params.insert("_meta".to_owned(), meta);
+    let request = Request { id: json!(1), method: "tools/call".to_owned(), params: params.clone() };
+    // Held open, so that nobody takes the call for given up.
+    let (out, _inbox) = mpsc::channel(1);
+    let asker = Asker { caller: &caller, request: &request, out: &out, cancel: CancellationToken::new() };
+    let gave = server.ask(Some(&permit), &asker, "tools/call", params).await;
+    let verdict = verdict_of(&gave).ok_or("upstream_unavailable")?;
+    let answer = match gave {
+        Gave::Result(result) => Said::Tool(result).into_http(),
+        _ => {
+            let status = if verdict.kind == OutcomeKind::Crashed { 502 } else { 400 };
+            let body = json!({ "error": { "code": verdict.code, "message": verdict.result } });
+            Answer::json(status, &BTreeMap::new(), Some(&body))
+        }
+    };
+    Ok((answer, verdict))
 }
 
 fn written(call: Call, Verdict { kind, code, result }: Verdict, status: Option<u16>) {

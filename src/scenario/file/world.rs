@@ -174,6 +174,8 @@ pub struct UpstreamFile {
     pub http: Option<At<String>>,
     /// URL of an MCP server.
     pub mcp_http: Option<At<String>>,
+    /// A file of OpenAPI 3 whose operations are tools of this service, where no tool of the contract has their route.
+    pub openapi: Option<At<String>>,
     /// Command of an MCP server on standard streams.
     pub mcp_stdio: Option<At<Vec<String>>>,
     /// How it is put back between trials.

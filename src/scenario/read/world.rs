@@ -11,6 +11,7 @@ use crate::scenario::file::scalar::Form;
 use crate::scenario::file::world::{
     AnswerFile, EffectFile, ListFile, RefuseFile, ReturnsFile, SqliteFile, ToolFile, UpstreamFile, WorldFile,
 };
+use crate::scenario::openapi;
 use crate::scenario::{
     Answer, Behaviour, Effect, Listing, Pos, RefusalWhen, Returns, Source, Sql, SqliteSpec, SqliteTool, Tool,
     Upstream, UpstreamKind, WorldRefusal, WorldSpec,
@@ -29,21 +30,28 @@ pub(super) fn world(
     if let Some(now) = &file.now {
         time_of_world(reader, now);
     }
+    let mut described = Vec::new();
     let upstreams: BTreeMap<_, _> = file
         .upstreams
         .unwrap_or_default()
         .0
         .into_iter()
-        .filter_map(|(name, file)| Some((name.value, upstream(reader, file)?)))
+        .filter_map(|(name, file)| {
+            described.extend(file.value.openapi.clone().map(|path| (name.value.clone(), path)));
+            Some((name.value, upstream(reader, file)?))
+        })
         .collect();
     let has_tables = file.sqlite.is_some();
-    let tools: Vec<Tool> = file
+    let mut tools: Vec<Tool> = file
         .tools
         .unwrap_or_default()
         .0
         .into_iter()
         .map(|(name, file)| tool(reader, read, files, has_tables, &upstreams, name, file))
         .collect();
+    for (upstream, path) in described {
+        described_tools(reader, read, files, &upstream, &path, &mut tools);
+    }
     route::ambiguous(reader, &tools);
     WorldSpec {
         now: file.now.map(|now| now.value),
@@ -55,6 +63,44 @@ pub(super) fn world(
             Some(ListFile::All) | None => Listing::All,
         },
     }
+}
+
+/// The operations of an OpenAPI file as tools of its service. What the contract says of a route or a name stands.
+fn described_tools(
+    reader: &mut Reader,
+    read: ReadFile<'_>,
+    files: &mut Vec<Source>,
+    upstream: &str,
+    path: &At<String>,
+    tools: &mut Vec<Tool>,
+) {
+    let Some(source) = reader.file(read, path) else { return };
+    match openapi::describe(&source.text) {
+        Err(why) => {
+            reader.error(path.pos, "openapi.unreadable", format!("`{}`: {why}", path.value));
+        }
+        Ok(described) => {
+            for operation in described.operations {
+                let written = At { value: operation.route, pos: path.pos };
+                let Some(route) = route::route(reader, &written, Some(&operation.args)) else { continue };
+                let taken =
+                    |tool: &Tool| tool.name.as_str() == operation.name || tool.route.as_ref() == Some(&route);
+                if tools.iter().any(taken) {
+                    continue;
+                }
+                tools.push(Tool {
+                    pos: path.pos,
+                    name: ToolName::new(&operation.name),
+                    description: operation.description,
+                    route: Some(route),
+                    effect: if operation.is_safe { Effect::Read } else { Effect::Write },
+                    args: Some(operation.args.into()),
+                    behaviour: Behaviour::Upstream { name: upstream.to_owned(), tool: None },
+                });
+            }
+        }
+    }
+    files.push(source);
 }
 
 /// RFC 3339 in UTC, as the world counts: `2026-03-01T00:00:00Z`, maybe with a fraction.
