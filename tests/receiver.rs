@@ -2,6 +2,8 @@
 
 #[path = "receiver/client.rs"]
 mod client;
+#[path = "receiver/damaged.rs"]
+mod damaged;
 #[path = "receiver/exporters.rs"]
 mod exporters;
 #[path = "receiver/grpc.rs"]

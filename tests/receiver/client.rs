@@ -36,6 +36,7 @@ pub async fn send(to: SocketAddr, request: Request<Full<Bytes>>) -> Answer {
 
 pub async fn send_http2(to: SocketAddr, mut request: Request<Full<Bytes>>) -> Answer {
     let stream = TcpStream::connect(to).await.expect("a connection");
+    stream.set_nodelay(true).expect("a socket");
     let io = TokioIo::new(stream);
     let (mut sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.expect("http/2");

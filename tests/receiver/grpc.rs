@@ -7,14 +7,14 @@ use hyper::body::Bytes;
 use crate::client::{request, send_http2};
 use crate::{ADK, LIMITS, open};
 
-const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+pub const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
-fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
+pub fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
     let length = (message.len() as u32).to_be_bytes();
     [&[flag][..], &length, message].concat()
 }
 
-fn call(path: &str, token: &str, body: Vec<u8>) -> Request<Full<Bytes>> {
+pub fn call(path: &str, token: &str, body: Vec<u8>) -> Request<Full<Bytes>> {
     let mut call = request(path, "application/grpc", body);
     call.headers_mut().insert("mocktrial-channel", token.parse().expect("a header"));
     call.headers_mut().insert("te", "trailers".parse().expect("a header"));
