@@ -5,8 +5,11 @@
 
 mod bindings;
 mod ledger;
+mod over;
 mod plan;
 mod pool;
+#[cfg(feature = "cluster")]
+pub mod queue;
 mod resume;
 mod settled;
 mod shard;
@@ -15,8 +18,8 @@ mod tries;
 
 pub use bindings::called;
 pub use ledger::{Ledger, ended, entry};
-pub use plan::{Plan, Selection, Task, Work, plan, plan_bindings};
-pub use pool::{Done, Progress, Ran, Settings, run};
+pub use plan::{Plan, Selection, Task, Work, digest, plan, plan_bindings};
+pub use pool::{Done, Hands, Progress, Ran, Settings, run};
 pub use resume::{ResumeError, Resumed, resume};
 pub use settled::FailFast;
 pub use shard::{Shard, ShardError};

@@ -28,6 +28,8 @@ mod schema;
 mod show;
 mod suite;
 mod verify;
+#[cfg(feature = "cluster")]
+mod worker;
 
 /// Puts a multi-agent app on trial and says what each worker really did.
 #[derive(Parser)]
@@ -68,6 +70,9 @@ enum Verb {
     Mcp(mcp::Args),
     /// The channels of a contract alone, for trying things by hand
     Proxy(proxy::Args),
+    /// Run the trials that `run --queue` asks for, until Ctrl-C
+    #[cfg(feature = "cluster")]
+    Worker(worker::Args),
     /// Make an ed25519 key that seals can be signed with
     Keygen(keygen::Args),
     /// Print the JSON Schema of a file format
@@ -119,6 +124,8 @@ pub fn main() -> ExitCode {
         Verb::Receive(args) => args.run(),
         Verb::Mcp(args) => args.run(),
         Verb::Proxy(args) => args.run(),
+        #[cfg(feature = "cluster")]
+        Verb::Worker(args) => args.run(),
         Verb::Keygen(args) => args.run(),
         Verb::Schema(args) => args.run(),
         Verb::Completions(args) => args.run(&mut Cli::command()),

@@ -7,7 +7,7 @@ use super::run::{Line, Out, listen_for_interrupts, run_file, stages, told_of_bes
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
 use crate::scenario::Suite;
-use crate::scheduler::{self, FailFast, Ledger, Ran, Selection, Settings};
+use crate::scheduler::{self, FailFast, Hands, Ledger, Ran, Selection, Settings};
 use crate::verdict::Exit;
 use crate::world::Frozen;
 
@@ -38,7 +38,9 @@ impl Args {
             let settings = Settings::new(1, FailFast::Never);
             listen_for_interrupts(&settings);
             let ledger = Arc::new(Ledger::begin(&out.folder, clock).map_err(Told::trouble)?);
-            let ran = scheduler::run(&stages, plan.work(), &settings, &ledger, &mut Line::new(0)).await;
+            let ran =
+                scheduler::run(&stages, plan.work(), &settings, &Hands::Own, &ledger, &mut Line::new(0))
+                    .await;
             told_of_beside(&mut run, &ran.beside, clock);
             run.write(&out.folder).map_err(Told::trouble)?;
             Ok(tell(&suites, &ran, &settings))

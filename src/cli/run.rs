@@ -57,6 +57,10 @@ pub struct Args {
     /// Run in an order of this seed's, instead of by name
     #[arg(long, value_name = "SEED")]
     shuffle: Option<u64>,
+    /// Have the trials run by the workers of this NATS server, as in nats://host:4222
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["jobs", "sign_key"])]
+    queue: Option<String>,
     /// Where records and the run file go [default: .mocktrial/RUN, with .mocktrial/latest]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -120,12 +124,27 @@ impl Args {
             };
             run.write(&out.folder).map_err(Told::usage)?;
             let ledger = Arc::new(Ledger::begin(&out.folder, clock).map_err(Told::trouble)?);
+            #[cfg(not(feature = "cluster"))]
+            let hands = scheduler::Hands::Own;
+            #[cfg(feature = "cluster")]
+            let (hands, settings) = match &self.queue {
+                None => (scheduler::Hands::Own, settings),
+                Some(url) => {
+                    let remote = super::worker::remote(url, &run.id, &suites, &self.paths, self.seed).await?;
+                    // Nothing is in flight here: all trials wait at once for whoever takes them.
+                    (remote, Settings { jobs: work.tasks.len().max(1), ..settings })
+                }
+            };
             let mut line = Line::new(work.tasks.len());
-            let ran = scheduler::run(&stages, work, &settings, &ledger, &mut line).await;
+            let ran = scheduler::run(&stages, work, &settings, &hands, &ledger, &mut line).await;
             let Ran { mut done, beside, .. } = ran;
             line.clear();
             for stage in &stages {
                 stage.end_services().await;
+            }
+            #[cfg(feature = "cluster")]
+            if let scheduler::Hands::Remote(remote) = &hands {
+                remote.close().await;
             }
             conclude(&mut run, &done, &beside, &stages, clock);
             done.extend(kept);

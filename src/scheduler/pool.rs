@@ -60,6 +60,33 @@ impl Done {
     }
 }
 
+/// Who runs the trials.
+#[derive(Clone)]
+pub enum Hands {
+    /// This process.
+    Own,
+    /// Workers at the other end of a queue.
+    #[cfg(feature = "cluster")]
+    Remote(Arc<super::queue::Remote>),
+}
+
+impl Hands {
+    async fn one(
+        &self,
+        stage: &Stage,
+        place: usize,
+        task: Task,
+        ledger: &Ledger,
+        interrupt: &CancellationToken,
+    ) -> Done {
+        match self {
+            Self::Own => one(stage, place, task, ledger, interrupt).await,
+            #[cfg(feature = "cluster")]
+            Self::Remote(remote) => remote.one(stage, place, task, interrupt).await,
+        }
+    }
+}
+
 /// Told as trials end.
 pub trait Progress {
     /// One more trial is over (or, with `finished` none, was never begun).
@@ -84,12 +111,14 @@ pub async fn run(
     stages: &[Arc<Stage>],
     work: Work,
     settings: &Settings,
+    hands: &Hands,
     ledger: &Arc<Ledger>,
     progress: &mut impl Progress,
 ) -> Ran {
     let Work { tasks: waiting, prospects, shown, settled } = work;
     let ran = Ran { done: Vec::new(), beside: Vec::new(), bindings: Vec::new(), unshown: Vec::new() };
-    let mut pool = Pool { stages, settings, ledger, progress, settled, waiting, idle: Vec::new(), ran };
+    let mut pool =
+        Pool { stages, settings, hands, ledger, progress, settled, waiting, idle: Vec::new(), ran };
     for (suite, (prospects, shown)) in prospects.into_iter().zip(shown).enumerate() {
         pool.show_bindings(suite, prospects, shown).await;
     }
@@ -107,6 +136,7 @@ pub async fn run(
 struct Pool<'a, P> {
     stages: &'a [Arc<Stage>],
     settings: &'a Settings,
+    hands: &'a Hands,
     ledger: &'a Arc<Ledger>,
     progress: &'a mut P,
     settled: Settled,
@@ -130,7 +160,8 @@ impl<P: Progress> Pool<'_, P> {
             };
             let planned = Planned { bindings: shown.by.clone(), ..task.planned };
             let task = Task { planned, ..task };
-            let done = one(&self.stages[suite], place, task, self.ledger, &self.settings.interrupt).await;
+            let interrupt = &self.settings.interrupt;
+            let done = self.hands.one(&self.stages[suite], place, task, self.ledger, interrupt).await;
             if let Some(finished) = &done.finished {
                 shown.add(&finished.shown, &done.planned.id);
             }
@@ -166,15 +197,18 @@ impl<P: Progress> Pool<'_, P> {
             }
             let (stage, ledger) = (Arc::clone(&self.stages[task.suite]), Arc::clone(self.ledger));
             let interrupt = self.settings.interrupt.clone();
-            match stage.contract.app.per {
-                Per::Trial => flying.spawn(async move {
-                    let done = one(&stage, place, task, &ledger, &interrupt).await;
-                    Go { done: vec![done], idle: None }
-                }),
-                Per::Slot => {
+            match (self.hands, stage.contract.app.per) {
+                (Hands::Own, Per::Slot) => {
                     let idle = slots::fitting(&mut self.idle, &task);
                     flying
                         .spawn(async move { slots::go(&stage, place, task, idle, &ledger, &interrupt).await })
+                }
+                (hands, _) => {
+                    let hands = hands.clone();
+                    flying.spawn(async move {
+                        let done = hands.one(&stage, place, task, &ledger, &interrupt).await;
+                        Go { done: vec![done], idle: None }
+                    })
                 }
             };
         }

@@ -7,19 +7,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::clock::Moment;
-use crate::grade::{Evidence, shown_bindings};
-use crate::journal::{EndRow, RowKind, TrialRow, VerdictRow};
+use crate::journal::TrialRow;
 use crate::name::TrialId;
 use crate::record::{
-    self, FolderError, PlannedTrial, ReadError, RunFile, Sealed, Standing, TrialState, VerifyingKey, Vouched,
-    verify_dir,
+    FolderError, PlannedTrial, ReadError, RunFile, Standing, TrialState, VerifyingKey, Vouched, verify_dir,
 };
 use crate::trial::{Finished, Planned, Stage, first_row};
 
 use super::ledger::listed;
+use super::over::over;
 use super::plan::{Plan, Task, Work};
 use super::pool::Done;
 use super::tries::retry;
@@ -206,43 +203,15 @@ impl Left<'_> {
         Ok(())
     }
 
-    /// The sealed trial as it ended.
+    /// The sealed trial as it ended, where it began as it would begin now.
     fn over(&self, suite: usize, planned: &Planned, vouched: &Vouched) -> Result<Finished, ResumeError> {
         let path = planned.path(self.folder);
-        let at = |error| ResumeError::Read { path: path.clone(), error };
-        let no_row = |why: String| at(ReadError::NoRow { row: vouched.rows, why });
-        let (mut verdicts, mut end, mut rows) = (Vec::new(), None, Vec::new());
-        for row in record::read(&path).map_err(at)? {
-            let row = row.map_err(at)?;
-            match row.kind.as_str() {
-                TrialRow::ROW => {
-                    let was = row.parse().map_err(at)?;
-                    let now = first_row(&self.stages[suite], planned);
-                    if let Some(what) = difference(&was, &now) {
-                        return Err(ResumeError::Changed { id: planned.id.to_string(), what });
-                    }
-                }
-                VerdictRow::ROW => verdicts.push(row.parse().map_err(at)?),
-                EndRow::ROW => end = Some(row.parse().map_err(at)?),
-                _ => {}
-            }
-            rows.push(row);
+        let (was, finished) =
+            over(&path, vouched).map_err(|error| ResumeError::Read { path: path.clone(), error })?;
+        match difference(&was, &first_row(&self.stages[suite], planned)) {
+            Some(what) => Err(ResumeError::Changed { id: planned.id.to_string(), what }),
+            None => Ok(finished),
         }
-        let end = end.ok_or_else(|| no_row("there is no end".to_owned()))?;
-        let rows = rows.iter().map(|row| (row.seq, row.at, row.kind.as_str(), &row.body));
-        let evidence = Evidence::from_rows(rows).map_err(|error| no_row(error.to_string()))?;
-        let sealed = Sealed { rows: vouched.rows, head: vouched.head.clone(), seal: vouched.seal.clone() };
-        Ok(Finished {
-            path,
-            verdicts,
-            end,
-            sealed: Some(sealed),
-            phases: Vec::new(),
-            attempts: evidence.actions.len(),
-            shown: shown_bindings(&evidence),
-            began: Moment::default(),
-            took: Duration::ZERO,
-        })
     }
 
     fn sealed(&mut self, id: &str, finished: &Finished) {

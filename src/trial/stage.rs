@@ -95,6 +95,11 @@ impl Stage {
         Ok(filters(Arc::new(redactor)))
     }
 
+    /// The run's clock.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// Now, by the run's clock.
     pub fn now(&self) -> Moment {
         self.clock.now()
