@@ -15,6 +15,7 @@ mod completions;
 mod diff;
 mod events;
 mod grade;
+mod init;
 mod keygen;
 mod mcp;
 mod merge;
@@ -44,6 +45,8 @@ required is unknown, 4 error of world, harness or check, 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Verb {
+    /// From nothing, from an OpenAPI file, or from an app that is watched once, to a first green
+    Init(init::Args),
     /// Load scenarios, diagnose them, and prove each ready, solvable and not vacuous, without the app
     Check(check::Args),
     /// Run trials, and seal one record of each
@@ -111,6 +114,7 @@ pub fn main() -> ExitCode {
         }
     };
     let done = match verb {
+        Verb::Init(args) => args.run(),
         Verb::Check(args) => args.run(),
         Verb::Run(args) => args.run(),
         Verb::Prove(args) => args.run(),
