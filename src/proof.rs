@@ -132,24 +132,26 @@ fn spoil(stand: &Stand<'_>, solved: &Played, proof: &mut Proof) {
         without.remove(at);
         let mut twice = steps.clone();
         twice.insert(at, step.clone());
-        let wrong = play::with_wrong_argument(steps, at);
+        // A hand-off or a reply done twice is another conversation, not a spoilt one.
+        let call = matches!(step.kind, StepKind::Call { .. });
+        let wrong = play::with_wrong_argument(steps, at).filter(|_| call);
+        let without = stand.play(&without, &[]);
+        let twice = call.then(|| stand.play(&twice, &[]));
+        let wrong = wrong.map(|wrong| stand.play(&wrong, &[]));
         for notice in &mut proof.notices {
-            let changed = |played: &Result<Played, Trouble>| match played {
+            let noticed = |played: &Result<Played, Trouble>| match played {
                 Ok(played) => played.verdict(&notice.sub_goal) != Some("passed"),
                 Err(_) => false,
             };
-            if changed(&stand.play(&without, &[])) {
+            if noticed(&without) {
                 missed[at] = true;
                 notice.absence.push(step.pos);
             }
-            // A hand-off or a reply done twice is another conversation, not a spoilt one.
-            if matches!(step.kind, StepKind::Call { .. }) {
-                if changed(&stand.play(&twice, &[])) {
-                    notice.repetition.push(step.pos);
-                }
-                if wrong.as_ref().is_some_and(|wrong| changed(&stand.play(wrong, &[]))) {
-                    notice.argument.push(step.pos);
-                }
+            if twice.as_ref().is_some_and(noticed) {
+                notice.repetition.push(step.pos);
+            }
+            if wrong.as_ref().is_some_and(noticed) {
+                notice.argument.push(step.pos);
             }
         }
     }

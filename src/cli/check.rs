@@ -1,14 +1,15 @@
 //! `mocktrial check`: scenarios proved without the app.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::{Told, suite};
-use crate::clock::Moment;
+use crate::clock::{Clock, Moment};
 use crate::name::{ToolName, WorkerId};
 use crate::permit::{Ask, Usage, decide};
-use crate::proof::{Proof, case_text, prove};
+use crate::proof::{Notice, Proof, case_text, prove};
 use crate::proxy::rules;
 use crate::scenario::{Pos, Scenario, Suite};
 use crate::verdict::Exit;
@@ -36,18 +37,21 @@ impl Args {
             }
             return Ok(Exit::Passed);
         }
+        let clock = Clock::start();
         let (mut scenarios, mut cases, mut proved) = (0, 0, 0);
         let mut told = Vec::new();
         for (suite, frozen) in &opened {
             for scenario in &suite.scenarios {
                 scenarios += 1;
                 for case in 0..scenario.cases.len() {
+                    let began = clock.now();
                     let proof = prove(&suite.contract, frozen, scenario, case);
+                    let took = clock.now().since(began);
                     cases += 1;
                     proved += usize::from(proof.holds());
                     match self.json {
-                        true => told.push(to_json(scenario, &proof)),
-                        false => print(scenario, &proof),
+                        true => told.push(to_json(scenario, &proof, took)),
+                        false => print(scenario, &proof, took),
                     }
                 }
             }
@@ -65,32 +69,48 @@ fn lines(places: &[Pos]) -> String {
     if lines.is_empty() { "-".to_owned() } else { lines.join(", ") }
 }
 
-fn print(scenario: &Scenario, proof: &Proof) {
+fn print(scenario: &Scenario, proof: &Proof, took: Duration) {
     let file = scenario.source.path.display();
     let values = case_text(&scenario.cases[proof.case]);
     let values = if values.is_empty() { values } else { format!(" ({values})") };
-    println!("{}  {}{values}", if proof.holds() { "proved" } else { "not proved" }, scenario.name);
+    let proved = if proof.holds() { "proved" } else { "not proved" };
+    println!("{proved}  {}{values}  {:.1} ms", scenario.name, millis(took));
     for fault in &proof.faults {
         println!("  {file}:{}:{}: {}: {}", fault.pos.line, fault.pos.column, fault.code, fault.what);
     }
     for open in &proof.open {
         println!("  {open}: hangs on a script or a judge, which is not asked here");
     }
-    for notice in proof.notices.iter().filter(|notice| !proof.open.contains(&notice.sub_goal)) {
-        println!(
-            "  {}: notices the absence of lines {}, repetition of {}, a wrong argument in {}",
-            notice.sub_goal,
-            lines(&notice.absence),
-            lines(&notice.repetition),
-            lines(&notice.argument)
-        );
-    }
+    table(proof);
     for step in &proof.unnoticed {
         println!("  {file}:{}:{}: no sub-goal would miss this step", step.line, step.column);
     }
 }
 
-fn to_json(scenario: &Scenario, proof: &Proof) -> serde_json::Value {
+/// Which lines of the solution each sub-goal would notice the spoiling of.
+fn table(proof: &Proof) {
+    let row = |notice: &Notice| {
+        let (absence, twice) = (lines(&notice.absence), lines(&notice.repetition));
+        [notice.sub_goal.clone(), absence, twice, lines(&notice.argument)]
+    };
+    let settled = proof.notices.iter().filter(|notice| !proof.open.contains(&notice.sub_goal));
+    let rows: Vec<_> = settled.map(row).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let head = ["would notice, by line", "left out", "twice", "wrong argument"].map(str::to_owned);
+    let width = |column: usize| rows.iter().chain([&head]).map(|row| row[column].len()).max().unwrap_or(0);
+    let [goal, absence, twice] = [0, 1, 2].map(width);
+    for row in [&head].into_iter().chain(&rows) {
+        println!("  {:goal$}  {:absence$}  {:twice$}  {}", row[0], row[1], row[2], row[3]);
+    }
+}
+
+fn millis(took: Duration) -> f64 {
+    took.as_secs_f64() * 1000.0
+}
+
+fn to_json(scenario: &Scenario, proof: &Proof, took: Duration) -> serde_json::Value {
     let lines = |places: &[Pos]| places.iter().map(|pos| pos.line).collect::<Vec<_>>();
     let faults = proof.faults.iter().map(|fault| {
         json!({ "line": fault.pos.line, "column": fault.pos.column, "code": fault.code, "what": fault.what })
@@ -108,6 +128,7 @@ fn to_json(scenario: &Scenario, proof: &Proof) -> serde_json::Value {
         "file": scenario.source.path,
         "case": proof.case,
         "proved": proof.holds(),
+        "took_ms": millis(took),
         "faults": faults.collect::<Vec<_>>(),
         "open": proof.open,
         "notices": notices.collect::<Vec<_>>(),
