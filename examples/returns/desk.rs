@@ -73,7 +73,7 @@ impl Desk {
     pub fn new(ways: Ways) -> Result<Self, Box<dyn Error>> {
         let refund = if ways.has("lookup_address") { "ORDER_LOOKUP_URL" } else { "REFUND_URL" };
         Ok(Self {
-            telemetry: Telemetry::new(!ways.has("no_spans"))?,
+            telemetry: Telemetry::new("returns desk", !ways.has("no_spans"))?,
             order_lookup: Tools::new("ORDER_LOOKUP_URL")?,
             refund: Tools::new(refund)?,
             sessions: Mutex::default(),

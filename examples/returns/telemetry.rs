@@ -18,34 +18,35 @@ use serde_json::Value;
 
 /// Makes spans and sends them.
 pub struct Telemetry {
+    desk: &'static str,
     provider: SdkTracerProvider,
     tracer: SdkTracer,
     flush: bool,
 }
 
 impl Telemetry {
-    /// `export: false` makes spans that go nowhere.
-    pub fn new(export: bool) -> Result<Self, Box<dyn Error>> {
-        let resource = Resource::builder().with_service_name("returns-desk").build();
+    /// Of the desk of this name; `export: false` makes spans that go nowhere.
+    pub fn new(desk: &'static str, export: bool) -> Result<Self, Box<dyn Error>> {
+        let resource = Resource::builder().with_service_name(desk.replace(' ', "-")).build();
         let mut provider = SdkTracerProvider::builder().with_resource(resource);
         if export {
             let exporter = SpanExporter::builder().with_http().build()?;
             provider = provider.with_span_processor(BatchSpanProcessor::builder(exporter, Tokio).build());
         }
         let provider = provider.build();
-        let tracer = provider.tracer("returns");
+        let tracer = provider.tracer(desk);
         let flush = export && std::env::var_os("FLUSH_BEFORE_REPLY").is_some();
-        Ok(Self { provider, tracer, flush })
+        Ok(Self { desk, provider, tracer, flush })
     }
 
     /// One turn of the whole desk.
     pub fn workflow(&self, session: &str) -> Context {
         let attributes = [
             ("gen_ai.operation.name", "invoke_workflow"),
-            ("gen_ai.workflow.name", "returns desk"),
+            ("gen_ai.workflow.name", self.desk),
             ("gen_ai.conversation.id", session),
         ];
-        self.span("invoke_workflow returns desk", &attributes, &Context::new())
+        self.span(&format!("invoke_workflow {}", self.desk), &attributes, &Context::new())
     }
 
     /// One run of one agent.
