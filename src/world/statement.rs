@@ -65,7 +65,7 @@ pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<Strin
     }
     guard.begin();
     let prepared = guard.under(site.policy, || link.conn.prepare(&sql.text));
-    let stmt = prepared.map_err(|e| explain(link, &e, &fault))?;
+    let stmt = prepared.map_err(|e| explain(link, site.policy, &e, &fault))?;
     if let Some(why) = site.read_only
         && !stmt.readonly()
     {
@@ -89,16 +89,32 @@ pub(super) fn check(link: &Link, sql: &Sql, site: &Site<'_>) -> Result<Vec<Strin
     Ok(answer::columns(&stmt).into_iter().map(|column| column.name).collect())
 }
 
-fn explain(link: &Link, error: &rusqlite::Error, fault: &impl Fn(String) -> WorldFault) -> WorldFault {
+/// What a check may be after that no table holds: only evidence that is whole stands in tables.
+const OPEN_EVIDENCE: [&str; 3] = ["spans", "span", "events"];
+
+fn explain(
+    link: &Link,
+    policy: Policy,
+    error: &rusqlite::Error,
+    fault: &impl Fn(String) -> WorldFault,
+) -> WorldFault {
     let what = link.guard.explain(error);
     let missing = what.strip_prefix("no such table: ").map(str::to_owned);
     let is_text = what.starts_with("no such column: \"") && what.contains("single-quotes");
     let fault = fault(what);
+    let checks = policy == Policy::Check;
     if let Some(missing) = missing {
+        if checks && OPEN_EVIDENCE.contains(&missing.as_str()) {
+            return fault
+                .help("spans are no whole evidence: ask with `delegated`, `transferred` or `called`");
+        }
         return fault.near(&missing, tables(&link.conn));
     }
     match error {
         _ if is_text => fault.help("texts are written 'in single quotes', names in double quotes"),
+        rusqlite::Error::MultipleStatement if checks => {
+            fault.help("join them in one, or write two sub-goals")
+        }
         rusqlite::Error::MultipleStatement => fault.help("write one statement per entry of the list"),
         _ => fault,
     }

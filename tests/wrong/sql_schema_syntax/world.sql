@@ -1,0 +1,2 @@
+CREATE TABLE orders (id TEXT PRIMARY KEY);
+CREATE TABEL refunds (order_id TEXT);
