@@ -229,6 +229,7 @@ fn grafted(value: &mut Value, at: usize, graft: &Graft) -> Option<usize> {
             for at in 0..items.len() {
                 if left == 0 {
                     match graft {
+                        Graft::Replace(other) if unquoted(&items[at], other) => {}
                         Graft::Replace(other) => items[at] = other.clone(),
                         _ => drop(items.remove(at)),
                     }
@@ -242,6 +243,11 @@ fn grafted(value: &mut Value, at: usize, graft: &Graft) -> Option<usize> {
     Some(left)
 }
 
+/// An unquoted scalar is text where text is wanted, as `PORT: 8080` is; the schema asks for quotes, on purpose.
+fn unquoted(was: &Value, is: &Value) -> bool {
+    was.is_string() && (is.is_boolean() || is.is_number())
+}
+
 fn apply(fields: &mut Map<String, Value>, name: &str, graft: &Graft) {
     match graft {
         Graft::Remove => drop(fields.remove(name)),
@@ -250,6 +256,7 @@ fn apply(fields: &mut Map<String, Value>, name: &str, graft: &Graft) {
                 fields.insert(format!("{name}x"), value);
             }
         }
+        Graft::Replace(other) if unquoted(&fields[name], other) => {}
         Graft::Replace(other) => drop(fields.insert(name.to_owned(), other.clone())),
         Graft::Add => drop(fields.insert("added".to_owned(), json!("x"))),
     }
@@ -295,10 +302,7 @@ proptest! {
         let mut tree = good().trees[kind].clone();
         grafted(&mut tree, at, &graft);
         if read(kind, &tree.to_string()).0 {
-            // Unquoted scalars are text where text is wanted, as `PORT: 8080` is; the schema asks for quotes.
-            let strict = |error: &String| error.ends_with("\"string\"") && !error.starts_with(['{', '[']);
-            let faults = validators[kind].iter_errors(&tree).map(|error| error.to_string());
-            let faults: Vec<_> = faults.filter(|error| !strict(error)).collect();
+            let faults: Vec<_> = validators[kind].iter_errors(&tree).map(|error| error.to_string()).collect();
             prop_assert!(faults.is_empty(), "{:?} at {}: {:?}", graft, at, faults);
         }
     }
