@@ -13,6 +13,7 @@ use crate::verdict::Exit;
 mod check;
 mod completions;
 mod diff;
+mod doctor;
 mod events;
 mod grade;
 mod init;
@@ -76,6 +77,8 @@ enum Verb {
     /// Run the trials that `run --queue` asks for, until Ctrl-C
     #[cfg(feature = "cluster")]
     Worker(worker::Args),
+    /// Run the app once, and say what would keep it from being observed
+    Doctor(doctor::Args),
     /// Make an ed25519 key that seals can be signed with
     Keygen(keygen::Args),
     /// Print the JSON Schema of a file format
@@ -130,6 +133,7 @@ pub fn main() -> ExitCode {
         Verb::Proxy(args) => args.run(),
         #[cfg(feature = "cluster")]
         Verb::Worker(args) => args.run(),
+        Verb::Doctor(args) => args.run(),
         Verb::Keygen(args) => args.run(),
         Verb::Schema(args) => args.run(),
         Verb::Completions(args) => args.run(&mut Cli::command()),

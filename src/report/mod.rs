@@ -6,6 +6,7 @@
 
 pub mod annotations;
 pub mod diff;
+pub mod doctor;
 pub mod json;
 pub mod junit;
 mod pieces;

@@ -63,6 +63,11 @@ pub async fn serve<B: Benches>(
         }
     }
     while flying.join_next().await.is_some() {}
+    for bench in worker.known.lock().await.values() {
+        for stage in &bench.stages {
+            stage.end_services().await;
+        }
+    }
     Ok(())
 }
 
