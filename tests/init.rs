@@ -106,6 +106,25 @@ world:
     assert!(told(&output).contains("issue_refund") && output.status.code() == Some(2), "{}", told(&output));
 }
 
+#[test]
+fn a_contract_named_alone_is_in_the_folder_we_are_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let contract = "contract: 1
+app: { name: desk, start: ['true'], talk: { stdio: {} } }
+workers: [{ id: worker, binding: separate, address_env: TOOLS_URL }]
+world: { upstreams: { desk: { mcp_stdio: [cat] } } }
+";
+    std::fs::write(folder.path().join("contract.yaml"), contract).expect("written");
+    let output = Command::new(env!("CARGO_BIN_EXE_mocktrial"))
+        .current_dir(folder.path())
+        .args(["mcp", "--contract", "contract.yaml", "--worker", "worker", "--record", "record.jsonl"])
+        .output()
+        .expect("mocktrial starts");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let record = folder.path().join("record.jsonl");
+    assert_eq!(mocktrial(&["verify", text(&record)]).status.code(), Some(0));
+}
+
 /// A service that ends with the test.
 struct Service(Child);
 

@@ -53,7 +53,7 @@ pub struct AppFile {
     /// How the app says that it can be talked to; absent means once started.
     pub ready: Option<At<ReadyFile>>,
     /// How a turn reaches the app.
-    pub talk: At<TalkFile>,
+    pub talk: At<Form<TalkWord, TalkFile>>,
     /// When telemetry is taken to be out.
     pub telemetry: Option<TelemetryFile>,
     /// How the app is ended.
@@ -94,6 +94,14 @@ pub enum TalkFile {
     OpenaiChat(OpenAiChatFile),
     /// The app is an A2A server.
     A2a(A2aFile),
+    /// One line of JSON a turn on standard input, one line back.
+    Stdio {},
+}
+
+/// A way of talking that has nothing to say of itself.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TalkWord {
     /// One line of JSON a turn on standard input, one line back.
     Stdio,
 }

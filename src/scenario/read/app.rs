@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::reader::Reader;
@@ -10,7 +10,7 @@ use super::{ReadFile, workers, world};
 use crate::scenario::file::At;
 use crate::scenario::file::contract::{
     AppFile, ContractFile, FlushFile, HttpTalkFile, LimitsFile, ModelApiFile, ModelFile, ModelModeFile,
-    PerFile, ReadyFile, StopFile, TalkFile,
+    PerFile, ReadyFile, StopFile, TalkFile, TalkWord,
 };
 use crate::scenario::file::scalar::{Form, Table};
 use crate::scenario::{
@@ -39,7 +39,7 @@ pub(super) fn contract(reader: &mut Reader, read: ReadFile<'_>, file: ContractFi
     let shared = file.shared.map(|shared| shared.address_env);
     variables(reader, &app, &workers, shared.as_ref(), &model);
     Contract {
-        folder: std::path::absolute(reader.folder()).unwrap_or_else(|_| reader.folder().into()),
+        folder: absolute(reader.folder()),
         app: app.into_app(reader.folder()),
         shared_address_env: shared.map(|name| name.value),
         workers: workers.into_iter().map(|read| read.worker).collect(),
@@ -52,6 +52,12 @@ pub(super) fn contract(reader: &mut Reader, read: ReadFile<'_>, file: ContractFi
     }
 }
 
+/// A file named alone is in the folder we are in.
+fn absolute(folder: &Path) -> PathBuf {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
+}
+
 /// The app, and where its variables are written.
 struct AppRead {
     app: App,
@@ -61,8 +67,8 @@ struct AppRead {
 
 impl AppRead {
     fn into_app(self, folder: &Path) -> App {
-        let cwd = folder.join(self.cwd.as_deref().unwrap_or(""));
-        App { cwd: std::path::absolute(&cwd).unwrap_or(cwd), ..self.app }
+        let cwd = absolute(&folder.join(self.cwd.as_deref().unwrap_or("")));
+        App { cwd, ..self.app }
     }
 }
 
@@ -108,7 +114,10 @@ fn app(reader: &mut Reader, file: AppFile) -> AppRead {
     if let Some(host) = &file.advertise {
         reader.filled("`advertise`", host);
     }
-    let talk = talk(reader, file.talk.value);
+    let talk = match file.talk.value {
+        Form::Short(TalkWord::Stdio) => Talk::Stdio,
+        Form::Long(file) => talk(reader, file),
+    };
     let ready = file.ready.map(|file| ready(reader, file.value));
     let stop = stop(reader, file.stop);
     if start.is_empty() {
@@ -185,7 +194,7 @@ fn talk(reader: &mut Reader, file: TalkFile) -> Talk {
             reader.url(&a2a.url, OF_TRIAL);
             Talk::A2a { url: a2a.url.value }
         }
-        TalkFile::Stdio => Talk::Stdio,
+        TalkFile::Stdio {} => Talk::Stdio,
     }
 }
 
