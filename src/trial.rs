@@ -25,6 +25,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::{FindingRow, JournalError, ReplyRow, TrialError, TurnRow};
+use crate::model::Session;
 use crate::proxy::Channels;
 use crate::scenario::{Flush, fill};
 use crate::spans::{Intake, Protocol};
@@ -94,6 +95,7 @@ struct Stand {
     world: Arc<World>,
     services: Services,
     channels: Channels,
+    models: Option<Session>,
     intake: Intake,
 }
 
@@ -117,12 +119,14 @@ impl Trial<'_> {
         let world = self.opening.world(self.stage, self.planned)?;
         let (services, started) = self.opening.services(self.stage, self.planned).await?;
         let channels = self.opening.channels(self.stage, self.planned, world.clone(), started)?;
-        Ok(Stand { world, services, channels, intake: self.opening.intake(self.stage) })
+        let models = self.opening.models(self.stage, self.planned);
+        Ok(Stand { world, services, channels, models, intake: self.opening.intake(self.stage) })
     }
 
     async fn start(&self, stand: &Stand) -> Result<Running, TrialError> {
         let app = &self.stage.contract.app;
         let mut env = stand.channels.env().to_vec();
+        env.extend(stand.models.iter().flat_map(Session::env).cloned());
         env.extend(stand.intake.env(app.advertise.as_deref(), Protocol::default()));
         let launch = Launch {
             app,
@@ -150,6 +154,7 @@ impl Trial<'_> {
         phases: &mut Phases,
     ) -> Result<(), TrialError> {
         stand.channels.close();
+        stand.models.iter().for_each(Session::close);
         let stopped = app.stop().await;
         let quiet = stand.intake.quiet(Duration::ZERO, TELEMETRY).await;
         phases.end("stop");

@@ -1,8 +1,8 @@
 """The returns desk on the OpenAI Agents SDK: a coordinator that hands work to two workers, each with tools of its own.
 
-The model is scripted inside the app (`Script`), so the desk runs without a network and without a key. Everything else is
-what such an app has anyway: the SDK's agents and runner, OpenInference for its spans, one HTTP client per worker that
-reads its address from that worker's environment variable, and a chat door.
+Nothing in here is made for being tried: the SDK's agents and runner, OpenInference for its spans, one HTTP client per
+worker that reads its address from that worker's environment variable, and a chat door. The model is whatever answers at
+OPENAI_BASE_URL.
 
   PORT               where the door listens; GET /health, POST /chat {"session","message"} -> {"reply"}
   ORDER_LOOKUP_URL   base address of the order tools
@@ -12,14 +12,12 @@ reads its address from that worker's environment variable, and a chat door.
 import asyncio
 import json
 import os
-import re
+import threading
 import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from agents import Agent, ModelResponse, RunConfig, Runner, Usage, function_tool, set_trace_processors
-from agents.models.interface import Model
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from agents import Agent, RunConfig, Runner, function_tool, set_trace_processors
 from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -61,56 +59,7 @@ def issue_refund(order_id: str, amount_cents: int) -> str:
     return ask(worker, "POST", "/refunds", {"order_id": order_id, "amount_cents": amount_cents})
 
 
-class Script(Model):
-    """Answers from what the request says: who asks, what was said, and which tool results are there already."""
-
-    async def get_response(self, system_instructions, input, *rest, **named):
-        items = [{"role": "user", "content": input}] if isinstance(input, str) else list(input)
-        said = " ".join(str(item["content"]) for item in items if item.get("role") == "user")
-        results = [str(item["output"]) for item in items if item.get("type") == "function_call_output"]
-        step = getattr(self, system_instructions.split()[0].lower())(said, results)
-        if isinstance(step, str):
-            part = ResponseOutputText(type="output_text", text=step, annotations=[])
-            output = ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[part])
-        else:
-            tool, arguments = step
-            output = ResponseFunctionToolCall(
-                type="function_call", call_id=f"call_{len(items)}", name=tool, arguments=json.dumps(arguments)
-            )
-        return ModelResponse(output=[output], usage=Usage(), response_id=None)
-
-    def stream_response(self, *rest, **named):
-        raise NotImplementedError("the desk does not stream")
-
-    def coordinator(self, said, results):
-        order = re.findall(r"\d+", said)
-        if not order:
-            return "Which order is it about?"
-        if not results:
-            return "order_lookup", {"input": f"Find order {order[-1]}"}
-        found = re.search(r"total_cents=(\d+)", results[0])
-        if not found:
-            return f"I could not find order {order[-1]}."
-        if len(results) == 1:
-            return "refund", {"input": f"Refund order {order[-1]} amount {found[1]}"}
-        return results[-1]
-
-    def lookup(self, said, results):
-        order = re.findall(r"\d+", said)[-1]
-        if not results:
-            return "get_order", {"order_id": order}
-        row = json.loads(results[0])
-        return f"order {order} status={row.get('status')} total_cents={row['total_cents']}" if "id" in row else "no such order"
-
-    def refund(self, said, results):
-        order, amount = re.findall(r"\d+", said)[-2:]
-        if not results:
-            return "issue_refund", {"order_id": order, "amount_cents": int(amount)}
-        row = json.loads(results[0])
-        return "Your refund is on its way." if "amount_cents" in row else "I could not make that refund."
-
-
-model = Script()
+model = os.environ.get("MODEL", "gpt-5.1")
 lookup = Agent(name="Order Lookup", instructions="Lookup finds orders.", tools=[get_order], model=model)
 refund = Agent(name="Refund", instructions="Refund pays back.", tools=[issue_refund], model=model)
 coordinator = Agent(
@@ -123,6 +72,8 @@ coordinator = Agent(
     ],
 )
 history: dict[str, list] = {}
+loop = asyncio.new_event_loop()  # one for all turns, since the SDK's connections belong to the loop that opened them
+threading.Thread(target=loop.run_forever, daemon=True).start()
 
 
 class Door(BaseHTTPRequestHandler):
@@ -134,7 +85,8 @@ class Door(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         heard = history.get(asked["session"], []) + [{"role": "user", "content": asked["message"]}]
-        done = asyncio.run(Runner.run(coordinator, heard, run_config=RunConfig(workflow_name="returns desk")))
+        running = Runner.run(coordinator, heard, run_config=RunConfig(workflow_name="returns desk"))
+        done = asyncio.run_coroutine_threadsafe(running, loop).result()
         history[asked["session"]] = heard + [{"role": "assistant", "content": done.final_output}]
         provider.force_flush()  # `telemetry: { flush: on_reply }` says so in the contract
         self.answer({"reply": done.final_output})

@@ -19,6 +19,8 @@ enum Kind {
     Contract,
     /// NAME.scenario.yaml
     Scenario,
+    /// The script of a model
+    Model,
     /// A row of a record
     Record,
     /// `report --json`
@@ -30,6 +32,7 @@ impl Args {
         let schema = match self.kind {
             Kind::Contract => scenario::schema(scenario::SchemaKind::Contract),
             Kind::Scenario => scenario::schema(scenario::SchemaKind::Scenario),
+            Kind::Model => scenario::schema(scenario::SchemaKind::Model),
             Kind::Record => record::schema(),
             Kind::Report => json::schema(),
         };

@@ -323,11 +323,14 @@ pub struct OutputRow {
     pub cut: bool,
 }
 
-/// `model`: one logical model call, or one vote of a judge.
+/// `model`: one model call, or one vote of a judge.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelRow {
     /// Whose call, where that is known.
     pub worker: Option<String>,
+    /// How that is known: `address` (it came to the worker's own).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<String>,
     /// `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `judge` or `user`.
     pub api: String,
     /// Model asked for.
@@ -344,6 +347,15 @@ pub struct ModelRow {
     pub rule: Option<String>,
     /// HTTP status.
     pub status: u16,
+    /// `seq` of the row of the call that this is a client's retry of; such a row counts as no call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<u64>,
+    /// From the call's `traceparent`, lower-case hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+    /// From the call's `traceparent`, lower-case hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span_id: Option<String>,
     /// Anything else (prompt and answer of a judge, attempts of a retry, …).
     #[serde(default)]
     pub detail: Value,

@@ -14,12 +14,12 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::faults::{Due, Faults};
-use super::trace::TraceParent;
 use crate::clock::{Clock, Moment};
 use crate::journal::{AttemptRow, Basis, Decision, Journal, OutcomeKind, OutcomeRow};
 use crate::name::{TrialId, WorkerId};
 use crate::permit::{Ask, Permit, Refusal, RefusalCode, Rules, Usage, decide, decide_unmapped};
 use crate::scenario::{BudgetFrom, Tool};
+use crate::spans::TraceParent;
 
 /// What the lanes of one trial share.
 pub struct TrialState {

@@ -25,7 +25,6 @@ mod refusal;
 mod registry;
 mod routes;
 mod said;
-mod trace;
 
 pub use self::http::BadBase;
 pub use channel::LANE_HEADER;

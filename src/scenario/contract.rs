@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Script;
 use crate::name::{ToolName, WorkerId};
 
 /// A place in a file, both counted from 1. Columns count characters.
@@ -485,10 +486,32 @@ pub enum PeerKind {
 pub struct ModelSpec {
     /// How model calls are answered.
     pub mode: ModelMode,
-    /// The scripted replies.
+    /// The file of scripted replies, or the cassette.
     pub replies: Option<Source>,
-    /// Environment variables set to the endpoint's base URL, and in which API's form (`openai`, `anthropic`, `gemini`).
-    pub env: BTreeMap<String, String>,
+    /// What `scripted` says.
+    pub script: Option<Script>,
+    /// Environment variables set to a base URL of the endpoint, and what is behind each.
+    pub env: BTreeMap<String, ModelAddress>,
+}
+
+/// One base URL of the model endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelAddress {
+    /// What is spoken there, and so the form of the URL.
+    pub family: ModelFamily,
+    /// Whose calls come there; none where that is not said.
+    pub worker: Option<WorkerId>,
+}
+
+/// APIs that one base URL serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelFamily {
+    /// Chat Completions and Responses.
+    OpenAi,
+    /// Messages.
+    Anthropic,
+    /// generateContent.
+    Gemini,
 }
 
 /// How model calls are answered.

@@ -15,7 +15,9 @@ mod names;
 pub mod openapi;
 mod read;
 mod schema;
+mod script;
 mod situation;
+mod template;
 
 pub use check::*;
 pub use contract::*;
@@ -24,4 +26,6 @@ pub use fill::{fill, fill_value};
 pub use load::{CONTRACT_FILE, SCENARIO_SUFFIX, load, load_contract};
 pub use read::{ReadFile, Reading, contract_from, read_contract, read_scenario, scenario_from};
 pub use schema::{SchemaKind, schema};
+pub use script::*;
 pub use situation::*;
+pub use template::{Template, TemplateError};

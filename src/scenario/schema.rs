@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::file::{contract::ContractFile, scenario::ScenarioFile};
+use super::file::{contract::ContractFile, model::ScriptFile, scenario::ScenarioFile};
 
 /// Which file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum SchemaKind {
     Contract,
     /// `NAME.scenario.yaml`
     Scenario,
+    /// `model.yaml`
+    Model,
 }
 
 /// The schema, draft 2020-12.
@@ -18,5 +20,6 @@ pub fn schema(kind: SchemaKind) -> Value {
     match kind {
         SchemaKind::Contract => schemars::schema_for!(ContractFile).to_value(),
         SchemaKind::Scenario => schemars::schema_for!(ScenarioFile).to_value(),
+        SchemaKind::Model => schemars::schema_for!(ScriptFile).to_value(),
     }
 }

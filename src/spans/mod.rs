@@ -14,6 +14,7 @@ mod model;
 mod protobuf;
 mod receiver;
 mod spool;
+mod trace_parent;
 mod written;
 
 pub use bounds::weight;
@@ -23,6 +24,7 @@ pub use model::*;
 pub use protobuf::to_protobuf;
 pub use receiver::Receiver;
 pub use spool::Spool;
+pub use trace_parent::TraceParent;
 pub use written::{
     attributes_to_json, resource_from_json, resource_to_json, scope_from_json, scope_to_json, span_from_json,
     to_otlp_json,

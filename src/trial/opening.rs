@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::journal::{
     FORMAT, Journal, JournalError, Redactor, RedactorError, StreamRedactor, TrialError, TrialRow,
 };
+use crate::model::{ModelTokens, Session, SessionSpec};
 use crate::name::{Token, TrialId};
 use crate::proxy::{Channels, ChannelsSpec, Started, Tokens};
 use crate::scenario::{Case, Contract, Scenario, Source, fill};
@@ -98,12 +99,17 @@ pub(super) struct Opening {
 #[derive(Clone)]
 pub(super) struct Secrets {
     channels: Tokens,
+    models: ModelTokens,
     spans: Token,
 }
 
 impl Secrets {
     pub(super) fn new(stage: &Stage) -> Result<Self, OpenError> {
-        Ok(Self { channels: Tokens::new(&stage.contract)?, spans: Token::random()? })
+        Ok(Self {
+            channels: Tokens::new(&stage.contract)?,
+            models: ModelTokens::new(&stage.contract)?,
+            spans: Token::random()?,
+        })
     }
 }
 
@@ -114,7 +120,8 @@ impl Opening {
             std::fs::create_dir_all(folder)
                 .map_err(|error| OpenError::Folder { path: folder.to_owned(), error })?;
         }
-        let secret = secrets.channels.all().chain([&secrets.spans]).map(Token::expose);
+        let tokens = secrets.channels.all().chain(secrets.models.all());
+        let secret = tokens.chain([&secrets.spans]).map(Token::expose);
         let hidden = secret.chain(stage.secrets.iter().map(String::as_str));
         let redactor = Arc::new(Redactor::new(stage.redaction.clone(), hidden)?);
         let limit = stage.contract.limits.record;
@@ -172,6 +179,16 @@ impl Opening {
             code: "channels_failed".to_owned(),
             message: error.to_string(),
             line: None,
+        })
+    }
+
+    /// The addresses of the model endpoint; none where the contract has none.
+    pub(super) fn models(&self, stage: &Stage, planned: &Planned) -> Option<Session> {
+        stage.models.open(SessionSpec {
+            contract: &stage.contract,
+            tokens: &self.secrets.models,
+            case: planned.values(),
+            journal: self.journal.clone(),
         })
     }
 

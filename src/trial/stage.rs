@@ -1,4 +1,5 @@
-//! What all trials of one contract share: the frozen world, one door for the channels, one receiver for the spans.
+//! What all trials of one contract share: the frozen world, one door for the channels, one receiver for the
+//! spans, one endpoint for the models.
 //!
 //! Everything that could carry something from one trial into another is made anew in each trial; what stands here is
 //! either read only or tells trials apart by their tokens.
@@ -13,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::clock::{Clock, Moment};
 use crate::journal::{RedactionKey, Redactor, RedactorError};
+use crate::model::Endpoint;
 use crate::proxy::{Door, LateCalls};
 use crate::record::SigningKey;
 use crate::scenario::{App, Contract};
@@ -32,6 +34,7 @@ pub struct Stage {
     pub(super) frozen: Frozen,
     pub(super) door: Door,
     pub(super) receiver: Receiver,
+    pub(super) models: Endpoint,
     pub(super) clock: Clock,
     pub(super) redaction: RedactionKey,
     pub(super) secrets: Vec<String>,
@@ -73,6 +76,7 @@ impl Stage {
             frozen,
             door: Door::bind(address).map_err(listen)?,
             receiver: Receiver::bind(address, clock).map_err(listen)?,
+            models: Endpoint::bind(address).map_err(listen)?,
             secrets: secrets(&contract.app),
             app_digest: app_digest(&contract.app),
             contract,

@@ -28,8 +28,8 @@ use super::gate::{self, Asked, Begun};
 use super::mcp;
 use super::refusal;
 use super::registry::Entry;
-use super::trace::TraceParent;
 use crate::permit::{Refusal, RefusalCode};
+use crate::spans::TraceParent;
 use crate::world::openapi;
 use received::Received;
 

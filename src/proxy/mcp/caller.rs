@@ -17,7 +17,7 @@ use crate::proxy::door::Shared;
 use crate::proxy::gate::{Asked, Begun, Lane, Outcome};
 use crate::proxy::http::Closed;
 use crate::proxy::refusal::REFUSAL_META;
-use crate::proxy::trace::TraceParent;
+use crate::spans::TraceParent;
 
 use super::server::{Asker, Gave};
 

@@ -72,6 +72,7 @@ fn all_kinds() -> Vec<Value> {
         OutputRow { stream: "stdout".to_owned(), text: String::new(), cut: false },
         ModelRow {
             worker: None,
+            basis: None,
             api: "openai_chat".to_owned(),
             asked: some(),
             served: None,
@@ -80,6 +81,9 @@ fn all_kinds() -> Vec<Value> {
             output_tokens: None,
             rule: None,
             status: 200,
+            retry_of: Some(3),
+            trace_id: some(),
+            span_id: None,
             detail: Value::Null,
         },
         AnswerRow {

@@ -311,8 +311,18 @@ pub struct ModelFile {
     pub mode: At<ModelModeFile>,
     /// File of scripted replies, or the cassette of `record` and `replay`.
     pub replies: Option<At<String>>,
-    /// Variables set to the endpoint's base URL, each with the API spoken there.
-    pub env: Option<Table<At<ModelApiFile>>>,
+    /// Variables set to the endpoint's base URL, each with the API spoken there; a worker may have one of its own.
+    pub env: Option<Table<At<Form<ModelApiFile, ModelAddressFile>>>>,
+}
+
+/// The model address of one worker.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelAddressFile {
+    /// The API spoken there.
+    pub api: At<ModelApiFile>,
+    /// Whose calls come here.
+    pub worker: At<String>,
 }
 
 /// How model calls are answered.

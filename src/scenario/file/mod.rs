@@ -4,6 +4,7 @@
 
 pub mod check;
 pub mod contract;
+pub mod model;
 pub mod scalar;
 pub mod scenario;
 pub mod world;

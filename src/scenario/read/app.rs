@@ -5,17 +5,15 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::model::ModelRead;
 use super::reader::Reader;
-use super::{ReadFile, workers, world};
+use super::{ReadFile, model, workers, world};
 use crate::scenario::file::At;
 use crate::scenario::file::contract::{
-    AppFile, ContractFile, FlushFile, HttpTalkFile, LimitsFile, ModelApiFile, ModelFile, ModelModeFile,
-    PerFile, ReadyFile, StopFile, TalkFile, TalkWord,
+    AppFile, ContractFile, FlushFile, HttpTalkFile, LimitsFile, PerFile, ReadyFile, StopFile, TalkFile, TalkWord,
 };
 use crate::scenario::file::scalar::{Form, Table};
-use crate::scenario::{
-    App, Contract, Flush, LaneSpec, Limits, ModelMode, ModelSpec, Per, Ready, ReplyAt, Stop, Talk,
-};
+use crate::scenario::{App, Contract, Flush, LaneSpec, Limits, Per, Ready, ReplyAt, Stop, Talk};
 
 /// What may stand in the app's own texts; filled once per trial.
 pub(super) const OF_TRIAL: &[&str] = &["port", "trial"];
@@ -35,7 +33,8 @@ pub(super) fn contract(reader: &mut Reader, read: ReadFile<'_>, file: ContractFi
     let peers = workers::peers(reader, read, &mut files, file.peers.unwrap_or_default());
     let workers = workers::workers(reader, &world, &peers, file.workers);
     let app = app(reader, file.app.value);
-    let model = model(reader, read, &mut files, file.model);
+    let ids: Vec<_> = workers.iter().map(|read| read.worker.id.clone()).collect();
+    let model = model::model(reader, read, &mut files, &ids, file.model);
     let shared = file.shared.map(|shared| shared.address_env);
     variables(reader, &app, &workers, shared.as_ref(), &model);
     Contract {
@@ -251,63 +250,6 @@ fn stop(reader: &mut Reader, file: Option<At<StopFile>>) -> Stop {
     Stop::Signal {
         signal: file.signal.map_or_else(|| "TERM".to_owned(), |signal| signal.value),
         grace: file.grace.map_or(Duration::from_secs(5), |grace| reader.time(&grace)),
-    }
-}
-
-struct ModelRead {
-    spec: ModelSpec,
-    env: Vec<At<String>>,
-}
-
-fn model(
-    reader: &mut Reader,
-    read: ReadFile<'_>,
-    files: &mut Vec<crate::scenario::Source>,
-    file: Option<At<ModelFile>>,
-) -> ModelRead {
-    let Some(At { value: file, pos }) = file else {
-        return ModelRead { spec: ModelSpec::default(), env: Vec::new() };
-    };
-    let mode = match file.mode.value {
-        ModelModeFile::None => ModelMode::None,
-        ModelModeFile::Scripted => ModelMode::Scripted,
-        ModelModeFile::Record => ModelMode::Record,
-        ModelModeFile::Replay => ModelMode::Replay,
-    };
-    let replies = match &file.replies {
-        // A cassette that is still to be recorded need not be there.
-        Some(name) if mode == ModelMode::Record => {
-            let path = reader.folder().join(&name.value);
-            let text = read(&path).unwrap_or_default().into();
-            Some(crate::scenario::Source { path, text })
-        }
-        Some(name) => reader.file(read, name),
-        None if mode == ModelMode::None => None,
-        None => {
-            reader
-                .error(pos, "model.no_replies", "this mode needs a file of `replies`")
-                .help("add `replies: FILE`".to_owned());
-            None
-        }
-    };
-    files.extend(replies.clone());
-    let env = file.env.unwrap_or_default().0;
-    env.iter().for_each(|(name, _)| reader.env_name(name));
-    ModelRead {
-        spec: ModelSpec {
-            mode,
-            replies,
-            env: env.iter().map(|(name, api)| (name.value.clone(), api_word(api.value).to_owned())).collect(),
-        },
-        env: env.into_iter().map(|(name, _)| name).collect(),
-    }
-}
-
-fn api_word(api: ModelApiFile) -> &'static str {
-    match api {
-        ModelApiFile::Openai => "openai",
-        ModelApiFile::Anthropic => "anthropic",
-        ModelApiFile::Gemini => "gemini",
     }
 }
 

@@ -8,6 +8,8 @@ use crate::scenario::file::{Free, parse};
 
 /// Keys below which anything may stand, null included.
 pub(super) const CONTRACT: &[&str] = &["body", "value"];
+/// The same, of a model's script.
+pub(super) const SCRIPT: &[&str] = &["args"];
 /// The same, of a scenario.
 pub(super) const SCENARIO: &[&str] = &["args", "body", "equals", "cases"];
 

@@ -9,6 +9,7 @@ mod args;
 mod checks;
 mod faults;
 mod lint;
+mod model;
 mod reader;
 mod route;
 mod situation;

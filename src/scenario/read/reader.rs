@@ -22,8 +22,13 @@ impl Reader {
     }
 
     pub fn finish<T>(mut self, value: Option<T>) -> Reading<T> {
-        self.diagnostics.sort_by_key(|fault| (fault.pos, fault.severity));
+        self.diagnostics.sort_by(|a, b| (&a.file, a.pos, a.severity).cmp(&(&b.file, b.pos, b.severity)));
         Reading { value, diagnostics: self.diagnostics }
+    }
+
+    /// Takes over what was found in a file that this one names.
+    pub fn absorb(&mut self, named: Self) {
+        self.diagnostics.extend(named.diagnostics);
     }
 
     pub fn error(&mut self, pos: Pos, code: &'static str, what: impl Into<String>) -> &mut Diagnostic {

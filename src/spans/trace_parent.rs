@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 
-use crate::spans::{SpanId, TraceId};
+use super::{SpanId, TraceId};
 
 /// Ids of the caller's span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
