@@ -35,7 +35,7 @@ fn written(api: ModelApi, talk: &Talk, salt: u32) -> Value {
     let id = |n: usize| format!("call_{salt}_{n}");
     let calls = || talk.calls.iter().enumerate();
     let results = || talk.results.iter().enumerate();
-    let stream = salt % 2 == 0;
+    let stream = salt.is_multiple_of(2);
     match api {
         ModelApi::OpenAiChat => {
             let made = calls().map(|(n, (tool, x))| {
@@ -94,7 +94,8 @@ const APIS: [ModelApi; 4] =
     [ModelApi::OpenAiChat, ModelApi::OpenAiResponses, ModelApi::Anthropic, ModelApi::Gemini];
 
 fn read(api: ModelApi, body: &Value, salt: u32) -> Asked {
-    Asked::read(api, Some("m".to_owned()), salt % 2 == 0, body.to_string().as_bytes()).expect("a request")
+    Asked::read(api, Some("m".to_owned()), salt.is_multiple_of(2), body.to_string().as_bytes())
+        .expect("a request")
 }
 
 proptest! {

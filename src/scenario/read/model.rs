@@ -144,20 +144,19 @@ fn rules(reader: &mut Reader, scope: &Scope<'_>, file: ScriptFile) -> Script {
                 reader.error(id.pos, "model.repeated", format!("there is a rule `{}` already", id.value));
             }
         }
-        let rule = rule(reader, scope, pos, file);
-        let when = &rule.when;
-        let asks_nothing = when.api.is_none()
-            && when.worker.is_none()
-            && when.model.is_none()
-            && when.system.is_none()
-            && when.user.is_none()
-            && when.last.is_none()
-            && when.tools.is_empty()
-            && when.results.is_none();
+        // By what is written: a condition that could not be read is still one.
+        let asks_nothing = file.when.as_ref().is_none_or(|when| asks_nothing(&when.value));
         covered = covered.or(asks_nothing.then_some(pos));
-        rules.push(rule);
+        rules.push(rule(reader, scope, pos, file));
     }
     Script { models: file.models.unwrap_or_default().into_iter().map(|id| id.value).collect(), rules }
+}
+
+fn asks_nothing(when: &WhenFile) -> bool {
+    let WhenFile { api, worker, model, system, user, last, tools, results } = when;
+    let texts = [system, user, last].iter().all(|test| test.is_none());
+    let tools = tools.as_ref().is_none_or(|tools| tools.value.is_empty());
+    api.is_none() && worker.is_none() && model.is_none() && texts && tools && results.is_none()
 }
 
 fn rule(reader: &mut Reader, scope: &Scope<'_>, pos: Pos, file: RuleFile) -> Rule {
