@@ -8,6 +8,7 @@
 mod check;
 mod contract;
 mod diagnostic;
+mod fail;
 mod file;
 mod fill;
 mod load;
@@ -22,6 +23,7 @@ mod template;
 pub use check::*;
 pub use contract::*;
 pub use diagnostic::{Diagnostic, Severity};
+pub use fail::*;
 pub use fill::{fill, fill_value};
 pub use load::{CONTRACT_FILE, SCENARIO_SUFFIX, load, load_contract};
 pub use read::{ReadFile, Reading, contract_from, read_contract, read_scenario, scenario_from};

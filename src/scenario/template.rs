@@ -7,9 +7,8 @@ use minijinja::{Environment, ErrorKind, UndefinedBehavior};
 use regex::Regex;
 use serde_json::Value;
 
-/// Steps one template may take.
+/// Steps one template may take; and no pattern in it compiles to more bytes.
 const FUEL: u64 = 100_000;
-/// No pattern a template searches with compiles to more, in bytes.
 const PATTERN: usize = 1 << 20;
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -76,7 +75,6 @@ impl Template {
     pub fn text(&self, said: &Value) -> Result<String, TemplateError> {
         Ok(ENVIRONMENT.render_str(&self.0, Serde(said))?)
     }
-
     /// Filled in; `{{ … }}` alone keeps the type of its value.
     pub fn value(&self, said: &Value) -> Result<Value, TemplateError> {
         let Some(expression) = alone(&self.0) else {

@@ -10,7 +10,8 @@ use super::reader::Reader;
 use super::{ReadFile, model, workers, world};
 use crate::scenario::file::At;
 use crate::scenario::file::contract::{
-    AppFile, ContractFile, FlushFile, HttpTalkFile, LimitsFile, PerFile, ReadyFile, StopFile, TalkFile, TalkWord,
+    AppFile, ContractFile, FlushFile, HttpTalkFile, LimitsFile, PerFile, ReadyFile, StopFile, TalkFile,
+    TalkWord,
 };
 use crate::scenario::file::scalar::{Form, Table};
 use crate::scenario::{App, Contract, Flush, LaneSpec, Limits, Per, Ready, ReplyAt, Stop, Talk};
