@@ -44,6 +44,8 @@
 //! disagrees. They do not contain a hostile program that runs as the same user.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+// They panic where the reader has left; `cli::print` does not.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod clock;
 pub mod name;

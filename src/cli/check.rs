@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::print::say;
 use super::{Told, suite};
 use crate::clock::{Clock, Moment};
 use crate::name::{ToolName, WorkerId};
@@ -57,8 +58,8 @@ impl Args {
             }
         }
         match self.json {
-            true => println!("{:#}", json!({ "cases": told })),
-            false => println!("{scenarios} scenarios, {cases} cases: {proved} proved"),
+            true => say!("{:#}", json!({ "cases": told })),
+            false => say!("{scenarios} scenarios, {cases} cases: {proved} proved"),
         }
         Ok(if proved == cases { Exit::Passed } else { Exit::Failed })
     }
@@ -74,16 +75,16 @@ fn print(scenario: &Scenario, proof: &Proof, took: Duration) {
     let values = case_text(&scenario.cases[proof.case]);
     let values = if values.is_empty() { values } else { format!(" ({values})") };
     let proved = if proof.holds() { "proved" } else { "not proved" };
-    println!("{proved}  {}{values}  {:.1} ms", scenario.name, millis(took));
+    say!("{proved}  {}{values}  {:.1} ms", scenario.name, millis(took));
     for fault in &proof.faults {
-        println!("  {file}:{}:{}: {}: {}", fault.pos.line, fault.pos.column, fault.code, fault.what);
+        say!("  {file}:{}:{}: {}: {}", fault.pos.line, fault.pos.column, fault.code, fault.what);
     }
     for open in &proof.open {
-        println!("  {open}: hangs on a script or a judge, which is not asked here");
+        say!("  {open}: hangs on a script or a judge, which is not asked here");
     }
     table(proof);
     for step in &proof.unnoticed {
-        println!("  {file}:{}:{}: no sub-goal would miss this step", step.line, step.column);
+        say!("  {file}:{}:{}: no sub-goal would miss this step", step.line, step.column);
     }
 }
 
@@ -102,7 +103,7 @@ fn table(proof: &Proof) {
     let width = |column: usize| rows.iter().chain([&head]).map(|row| row[column].len()).max().unwrap_or(0);
     let [goal, absence, twice] = [0, 1, 2].map(width);
     for row in [&head].into_iter().chain(&rows) {
-        println!("  {:goal$}  {:absence$}  {:twice$}  {}", row[0], row[1], row[2], row[3]);
+        say!("  {:goal$}  {:absence$}  {:twice$}  {}", row[0], row[1], row[2], row[3]);
     }
 }
 
@@ -150,8 +151,8 @@ fn explain(suite: &Suite, worker: &str, tool: &str) -> Result<(), Told> {
         let ask = Ask { tool: &name, effect: spec.effect, at: Moment(0) };
         let whose = scenario.map_or("contract", |scenario| scenario.name.as_str());
         match decide(&rules, Usage::default(), ask) {
-            Ok(_) => println!("{whose}: {worker} may use {tool}"),
-            Err(refusal) => println!("{whose}: {}: {}", refusal.code.code(), refusal.reason),
+            Ok(_) => say!("{whose}: {worker} may use {tool}"),
+            Err(refusal) => say!("{whose}: {}: {}", refusal.code.code(), refusal.reason),
         }
     }
     Ok(())

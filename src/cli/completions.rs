@@ -1,8 +1,11 @@
 //! `mocktrial completions SHELL`.
 
+use std::io::Write;
+
 use clap_complete::Shell;
 
 use super::Told;
+use super::print;
 use crate::verdict::Exit;
 
 /// Print a completion script for a shell
@@ -14,7 +17,9 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, command: &mut clap::Command) -> Result<Exit, Told> {
-        clap_complete::generate(self.shell, command, "mocktrial", &mut std::io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, command, "mocktrial", &mut script);
+        print::plain().write_all(&script).map_err(Told::trouble)?;
         Ok(Exit::Passed)
     }
 }

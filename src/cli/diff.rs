@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Told;
+use super::print::{self, say};
 use crate::record::RunFile;
 use crate::report::diff::{Diff, Moved, text};
 use crate::verdict::Exit;
@@ -26,8 +27,8 @@ impl Args {
         let after = RunFile::read(&self.after).map_err(Told::usage)?;
         let diff = compare(Before::read(&self.before)?, (&self.after, &after))?;
         match self.json {
-            true => println!("{:#}", serde_json::to_value(&diff).map_err(Told::trouble)?),
-            false => text(&mut anstream::stdout(), &diff).map_err(Told::trouble)?,
+            true => say!("{:#}", serde_json::to_value(&diff).map_err(Told::trouble)?),
+            false => text(&mut print::out(), &diff).map_err(Told::trouble)?,
         }
         Ok(exit(&diff))
     }

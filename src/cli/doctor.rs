@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::print::{out, say};
 use super::run::stages;
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
@@ -29,25 +30,25 @@ impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
         let (suites, worlds): (Vec<Suite>, Vec<Frozen>) = suite::open(&self.paths)?.into_iter().unzip();
         let plan = plan(&suites, &Selection { trials: Some(1), ..Selection::default() });
-        let out = tempfile::tempdir().map_err(Told::trouble)?;
+        let folder = tempfile::tempdir().map_err(Told::trouble)?;
         runtime()?.block_on(async {
-            let stages = stages(&suites, worlds, out.path(), Clock::start(), None).await?;
+            let stages = stages(&suites, worlds, folder.path(), Clock::start(), None).await?;
             let mut exit = Exit::Passed;
             for (at, stage) in stages.iter().enumerate() {
                 let own = plan.trials.iter().filter(|(suite, _)| *suite == at).map(|(_, planned)| planned);
                 // Of several the first, whose name comes first.
                 let Some(planned) = own.rev().max_by_key(|planned| callers(planned)) else { continue };
-                println!("{}", stage.contract.source.path.display());
-                println!("  by one trial of {}", planned.scenario.name);
+                say!("{}", stage.contract.source.path.display());
+                say!("  by one trial of {}", planned.scenario.name);
                 let ran =
                     trial::run(stage, planned, &CancellationToken::new()).await.map_err(Told::trouble)?;
                 if let Some(error) = &ran.end.error {
-                    println!("{}: {}", error.code, error.message);
+                    say!("{}: {}", error.code, error.message);
                     exit = exit.worse(Exit::Error);
                 }
                 let contract = Arc::clone(&stage.contract);
                 let checkup = Checkup::read(&ran.path, &contract).map_err(Told::trouble)?;
-                tell(&mut anstream::stdout(), &checkup).map_err(Told::trouble)?;
+                tell(&mut out(), &checkup).map_err(Told::trouble)?;
                 if !checkup.is_well() {
                     exit = exit.worse(Exit::Unknown);
                 }

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
 use super::Told;
+use super::print::{self, complain};
 use crate::events::{self, Event, Kind, Kinship};
 use crate::journal::EventRow;
 use crate::spans::file::{FileError, SpanReader};
@@ -47,14 +48,14 @@ impl Args {
                 Ok(batch) => {
                     for (reason, count) in batch.rejected.iter() {
                         faults += count;
-                        eprintln!("mocktrial: {name}: {count} spans left out: {reason}");
+                        complain!("mocktrial: {name}: {count} spans left out: {reason}");
                     }
                     batch.spans.iter().for_each(|span| kinship.see(span));
                     spool.put(batch.spans).map_err(aside)?;
                 }
                 Err(error @ (FileError::Record { .. } | FileError::CutShort(_))) => {
                     faults += 1;
-                    eprintln!("mocktrial: {name}: {error}");
+                    complain!("mocktrial: {name}: {error}");
                 }
                 Err(error) => return Err(unread(&error)),
             }
@@ -62,16 +63,14 @@ impl Args {
         for family in kinship.suspects() {
             kinship.look(&spool.of(&family.traces).map_err(aside)?);
         }
-        let mut out = Out { to: BufWriter::new(io::stdout().lock()), held: BTreeMap::new() };
+        let mut out = Out { to: BufWriter::new(print::plain()), held: BTreeMap::new() };
         for family in kinship.families() {
             let events = events::read(&spool.of(&family.traces).map_err(aside)?);
             let written =
                 if self.tree { events::tree(&mut out.to, &events) } else { out.lines(family.start, events) };
-            if written.is_err() {
-                return Ok(Exit::Passed); // whoever read this has seen enough
-            }
+            written.map_err(Told::trouble)?;
         }
-        let _ = out.lines(u64::MAX, Vec::new()).and_then(|()| out.to.flush());
+        out.lines(u64::MAX, Vec::new()).and_then(|()| out.to.flush()).map_err(Told::trouble)?;
         Ok(if faults > 0 { Exit::Usage } else { Exit::Passed })
     }
 }

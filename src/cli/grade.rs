@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use super::Told;
+use super::print::say;
 use crate::record::{Options, again, verify};
 use crate::scenario::Source;
 use crate::verdict::Exit;
@@ -47,19 +48,19 @@ fn one(path: &Path, scenario: Option<Source>) -> Result<Exit, Told> {
     let again = again(path, scenario).map_err(|error| at(&error))?;
     for verdict in &again.grades.verdicts {
         let reason = verdict.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        println!("{}{reason}  {} ({})", verdict.verdict, verdict.sub_goal, verdict.subject);
+        say!("{}{reason}  {} ({})", verdict.verdict, verdict.sub_goal, verdict.subject);
     }
     let outcome = again.grades.end.outcome;
     match (regraded, again.agrees()) {
-        (false, true) => println!("{name}: {}, as sealed", outcome.word()),
+        (false, true) => say!("{name}: {}, as sealed", outcome.word()),
         (false, false) => {
             for (now, was) in again.differing() {
                 let was = was.map_or("nothing", |was| was.verdict.as_str());
-                println!("{name}: {} is {} now, and was sealed as {was}", now.sub_goal, now.verdict);
+                say!("{name}: {} is {} now, and was sealed as {was}", now.sub_goal, now.verdict);
             }
             return Err(at(&"the verdicts do not follow from the record"));
         }
-        (true, _) => println!("{name}: {}, regraded; the seal is of the recorded scenario", outcome.word()),
+        (true, _) => say!("{name}: {}, regraded; the seal is of the recorded scenario", outcome.word()),
     }
     Ok(outcome.into())
 }

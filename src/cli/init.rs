@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Told;
+use super::print::say;
 use crate::scenario::{CONTRACT_FILE, openapi};
 use crate::verdict::Exit;
 use draft::{Draft, Tool, quoted};
@@ -101,7 +102,7 @@ impl Args {
             self.write("world.sql", &draft.schema())?;
         }
         let path = self.dir.join(CONTRACT_FILE);
-        println!(
+        say!(
             "{}: {} tools; say how your app starts, and who its workers are",
             path.display(),
             draft.tools.len()
@@ -119,7 +120,7 @@ impl Args {
     fn write(&self, name: &str, text: &str) -> Result<(), Told> {
         let path = self.dir.join(name);
         fs::write(&path, text).map_err(|error| told(&path, &error))?;
-        println!("wrote {}", path.display());
+        say!("wrote {}", path.display());
         Ok(())
     }
 

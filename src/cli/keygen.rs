@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Told;
+use super::print::say;
 use crate::record::keygen;
 use crate::verdict::Exit;
 
@@ -27,7 +28,7 @@ impl Args {
             .open(&self.secret)
             .map_err(at)?;
         writeln!(file, "{secret}").map_err(at)?;
-        println!("{public}");
+        say!("{public}");
         Ok(Exit::Passed)
     }
 }

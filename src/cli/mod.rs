@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::verdict::Exit;
+use print::complain;
 
 mod check;
 mod completions;
@@ -20,6 +21,7 @@ mod init;
 mod keygen;
 mod mcp;
 mod merge;
+mod print;
 mod prove;
 mod proxy;
 mod receive;
@@ -138,10 +140,14 @@ pub fn main() -> ExitCode {
         Verb::Schema(args) => args.run(),
         Verb::Completions(args) => args.run(&mut Cli::command()),
     };
-    let exit = done.unwrap_or_else(|told| {
-        eprintln!("mocktrial: {}", told.message);
+    let mut exit = done.unwrap_or_else(|told| {
+        complain!("mocktrial: {}", told.message);
         told.exit
     });
+    if let Some(error) = print::trouble() {
+        complain!("mocktrial: standard output: {error}; what was to be said is not all there");
+        exit = exit.worse(Exit::Error);
+    }
     ExitCode::from(exit.code())
 }
 

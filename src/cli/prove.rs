@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::print::say;
 use super::run::{Line, Out, listen_for_interrupts, run_file, stages, told_of_beside};
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
@@ -51,18 +52,18 @@ impl Args {
 fn tell(suites: &[Suite], ran: &Ran, settings: &Settings) -> Exit {
     let mut exit = Exit::Passed;
     for ((suite, shown), unshown) in suites.iter().zip(&ran.bindings).zip(&ran.unshown) {
-        println!("{}", suite.contract.source.path.display());
+        say!("{}", suite.contract.source.path.display());
         for (worker, trial) in shown {
-            println!("  {worker}: its calls come through its channel, shown by {trial}");
+            say!("  {worker}: its calls come through its channel, shown by {trial}");
         }
         for worker in unshown {
             exit = exit.worse(Exit::Unknown);
-            println!("  {worker}: not shown: {}", why(suite, worker, ran));
+            say!("  {worker}: not shown: {}", why(suite, worker, ran));
         }
     }
     for trouble in ran.beside.iter().filter_map(|done| done.finished.as_ref()?.end.error.as_ref()) {
         exit = exit.worse(Exit::Error);
-        println!("  {}: {}", trouble.code, trouble.message);
+        say!("  {}: {}", trouble.code, trouble.message);
     }
     if settings.interrupt.is_cancelled() || settings.wind_down.is_cancelled() {
         exit = exit.worse(Exit::Interrupted);

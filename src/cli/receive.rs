@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use super::print::{complain, say};
 use super::{Told, runtime};
 use crate::clock::Clock;
 use crate::spans::{Receiver, SpanLimits};
@@ -41,7 +42,7 @@ impl Args {
                 let intake = receiver
                     .write_on(LIMITS, move |request| file.write_all(request))
                     .map_err(Told::trouble)?;
-                println!("listening on {}", receiver.local_addr());
+                say!("listening on {}", receiver.local_addr());
                 receivers.push((receiver, intake));
             }
             tokio::signal::ctrl_c().await.map_err(Told::trouble)?;
@@ -49,7 +50,7 @@ impl Args {
             for (receiver, _) in receivers {
                 receiver.stop().await;
             }
-            eprintln!("{requests} requests, kept in {}", self.out.display());
+            complain!("{requests} requests, kept in {}", self.out.display());
             Ok(Exit::Passed)
         })
     }

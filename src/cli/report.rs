@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Told;
+use super::print::{self, complain, say};
 use super::reports::{Kept, Reports, Wanted};
 use crate::record::{self, RunFile, TrialState, trial_file};
 use crate::report::{repeats, term};
@@ -33,7 +34,7 @@ impl Args {
     pub(super) fn run(self) -> Result<Exit, Told> {
         let mut run = RunFile::read(&self.folder).map_err(Told::usage)?;
         if run.ended_at.is_none() {
-            eprintln!("the run has not ended: it goes on, or was killed (then see `mocktrial run --resume`)");
+            complain!("the run has not ended: it goes on, or was killed (then see `mocktrial run --resume`)");
             run.judge();
         }
         let cut_off = run.ended_at.is_none().then_some(Exit::Error);
@@ -47,8 +48,8 @@ impl Args {
         walk(&self.folder, &run, &mut reports, &base, None)?;
         reports.write()?;
         match reports.take_json() {
-            Some(json) => println!("{json:#}"),
-            None => reports.markdown(&mut anstream::stdout()).map_err(Told::trouble)?,
+            Some(json) => say!("{json:#}"),
+            None => reports.markdown(&mut print::out()).map_err(Told::trouble)?,
         }
         Ok(exit)
     }
@@ -56,7 +57,7 @@ impl Args {
 
 /// Prints a run from its records, and writes the reports that were asked for.
 pub(super) fn tell(folder: &Path, run: &RunFile, mut reports: Reports, base: &Path) -> Result<(), Told> {
-    let mut out = anstream::stdout();
+    let mut out = print::out();
     walk(folder, run, &mut reports, base, Some(&mut out))?;
     reports.write()?;
     repeats(&mut out, run).map_err(Told::trouble)?;

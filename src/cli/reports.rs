@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::Told;
+use super::print;
+use crate::report::html::Html;
 use crate::report::junit::{JUnit, Unknown};
 use crate::report::sarif::Sarif;
 use crate::report::summary::Summary;
@@ -24,6 +26,9 @@ pub(super) struct Wanted {
     /// Write permission findings as SARIF here
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
+    /// Write the whole run as one HTML file, with each trial's workers as lanes over time
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print GitHub annotations at the lines of the scenarios
     #[arg(long)]
     annotations: bool,
@@ -47,6 +52,7 @@ pub(super) struct Reports {
     junit: JUnit,
     summary: Summary,
     sarif: Sarif,
+    html: Option<Html>,
     trials: Option<Vec<json::TrialReport>>,
 }
 
@@ -57,6 +63,7 @@ impl Reports {
             _ => Unknown::Skipped,
         };
         Self {
+            html: wanted.html.is_some().then(Html::new),
             wanted,
             totals: Totals::default(),
             junit: JUnit::new(unknown),
@@ -89,10 +96,13 @@ impl Reports {
             self.summary.add(story, &kept.base);
         }
         if self.wanted.annotations {
-            annotations::trial(&mut std::io::stdout(), story, &kept.base).map_err(|error| at(&error))?;
+            annotations::trial(&mut print::out(), story, &kept.base).map_err(|error| at(&error))?;
         }
         self.junit.add(story, &kept.base);
         self.sarif.add(story, &kept.base);
+        if let Some(html) = &mut self.html {
+            html.add(&story, &kept.base, kept.counts).map_err(|error| at(&error))?;
+        }
         if let Some(trials) = &mut self.trials {
             trials.push(story.into());
         }
@@ -107,6 +117,9 @@ impl Reports {
         }
         if let Some(path) = &self.wanted.sarif {
             write(path, format!("{:#}\n", self.sarif.to_json()).as_bytes())?;
+        }
+        if let Some((path, html)) = self.wanted.html.as_ref().zip(self.html.as_ref()) {
+            write(path, html.page(self.totals.not_run).map_err(Told::trouble)?.as_bytes())?;
         }
         if let Some(path) = &self.wanted.summary {
             let mut text = Vec::new();

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::print::{self, complain};
 use super::reports::{Kept, Reports, Wanted};
 use super::{Told, diff, runtime, suite};
 use crate::clock::Clock;
@@ -151,12 +152,12 @@ impl Args {
             done.sort_by_key(|done| done.place);
             let told = tell(&stages, &done, self.wanted)?;
             run.write(&out.folder).map_err(Told::trouble)?;
-            repeats(&mut anstream::stdout(), &run).map_err(Told::trouble)?;
+            repeats(&mut print::out(), &run).map_err(Told::trouble)?;
             let diff = before.map(|before| diff::compare(before, (&out.folder, &run))).transpose()?;
             if let Some(diff) = &diff {
-                text(&mut anstream::stdout(), diff).map_err(Told::trouble)?;
+                text(&mut print::out(), diff).map_err(Told::trouble)?;
             }
-            term::totals(&mut anstream::stdout(), &told).map_err(Told::trouble)?;
+            term::totals(&mut print::out(), &told).map_err(Told::trouble)?;
             let by_verdicts = exit(&run, &settings);
             Ok(match diff.filter(|_| self.gate == "regressions" && by_verdicts != Exit::Interrupted) {
                 Some(diff) => diff::exit(&diff),
@@ -233,7 +234,7 @@ pub(super) fn listen_for_interrupts(settings: &Settings) {
     let (wind_down, interrupt) = (settings.wind_down.clone(), settings.interrupt.clone());
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
-            eprintln!("interrupted: waiting for the trials in flight; again to end them now");
+            complain!("interrupted: waiting for the trials in flight; again to end them now");
             wind_down.cancel();
         }
         if tokio::signal::ctrl_c().await.is_ok() {
@@ -256,7 +257,7 @@ impl Line {
 
     fn clear(&self) {
         if self.shown {
-            eprint!("\r\x1b[K");
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }
 }
@@ -266,8 +267,13 @@ impl Progress for Line {
         self.done += 1;
         if self.shown {
             let outcome = done.outcome().map_or("not run", Outcome::word);
-            eprint!("\r\x1b[K{}/{} {} {outcome}", self.done, self.total, done.planned.id);
-            let _ = std::io::stderr().flush();
+            let _ = write!(
+                std::io::stderr(),
+                "\r\x1b[K{}/{} {} {outcome}",
+                self.done,
+                self.total,
+                done.planned.id
+            );
         }
     }
 }
@@ -275,7 +281,7 @@ impl Progress for Line {
 /// Tells of every record in the plan's order, and writes the reports.
 fn tell(stages: &[Arc<Stage>], done: &[Done], wanted: Wanted) -> Result<crate::report::Totals, Told> {
     let mut reports = Reports::new(wanted, false);
-    let mut out = anstream::stdout();
+    let mut out = print::out();
     for one in done {
         let contract = &stages[one.suite].contract.source.path;
         let base = contract.parent().unwrap_or(Path::new(""));

@@ -1,6 +1,7 @@
 //! `mocktrial schema KIND`.
 
 use super::Told;
+use super::print::say;
 use crate::report::json;
 use crate::verdict::Exit;
 use crate::{record, scenario};
@@ -36,7 +37,7 @@ impl Args {
             Kind::Record => record::schema(),
             Kind::Report => json::schema(),
         };
-        println!("{schema:#}");
+        say!("{schema:#}");
         Ok(Exit::Passed)
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Told;
+use super::print::{self, say};
 use crate::report::{Story, json, show};
 use crate::verdict::Exit;
 
@@ -26,9 +27,9 @@ impl Args {
         let story = Story::read(&self.record).map_err(|error| at(&error))?;
         if self.json {
             let report = json::TrialReport::from(&story);
-            println!("{}", serde_json::to_string_pretty(&report).map_err(Told::trouble)?);
+            say!("{}", serde_json::to_string_pretty(&report).map_err(Told::trouble)?);
         } else {
-            show::trial(&mut anstream::stdout(), &story, &self.base.unwrap_or_default())
+            show::trial(&mut print::out(), &story, &self.base.unwrap_or_default())
                 .map_err(|error| at(&error))?;
         }
         Ok(Exit::Passed)

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Told;
+use super::print::complain;
 use crate::scenario::{Contract, Diagnostic, Severity, Suite, load, load_contract};
 use crate::world::{Frozen, WorldFault};
 
@@ -49,7 +50,7 @@ pub(super) fn contract(path: &Path) -> Result<(Contract, Frozen), Told> {
 
 fn say(faults: &[Diagnostic]) {
     for fault in faults {
-        anstream::eprintln!("{}", fault.render(true));
+        complain!("{}", fault.render(true));
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use super::Told;
+use super::print::say;
 use crate::record::{Options, VerifyError, VerifyingKey, verify, verify_dir};
 use crate::verdict::Exit;
 
@@ -30,11 +31,11 @@ impl Args {
         let options = Options { key: key.as_ref(), anchor: None };
         match verify(BufReader::new(file), options) {
             Ok(vouched) => {
-                println!("{}: {vouched}", self.path.display());
+                say!("{}: {vouched}", self.path.display());
                 Ok(Exit::Passed)
             }
             Err(VerifyError::Broken(broken)) => {
-                println!("{}:{}: {}", self.path.display(), broken.row, broken.why);
+                say!("{}:{}: {}", self.path.display(), broken.row, broken.why);
                 Ok(Exit::Failed)
             }
             Err(error @ VerifyError::Io(_)) => Err(Told::usage(format!("{}: {error}", self.path.display()))),
@@ -49,10 +50,10 @@ fn key(given: &str) -> Result<VerifyingKey, Told> {
 fn folder(path: &Path, key: Option<&VerifyingKey>) -> Result<Exit, Told> {
     let report = verify_dir(path, key).map_err(Told::usage)?;
     for (id, standing) in &report.trials {
-        println!("{id}: {standing}");
+        say!("{id}: {standing}");
     }
     for added in &report.added {
-        println!("{}: nobody planned this trial", added.display());
+        say!("{}: nobody planned this trial", added.display());
     }
     Ok(if report.is_sound() { Exit::Passed } else { Exit::Failed })
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::print::complain;
 use super::run::{listen_for_interrupts, stages};
 use super::{Told, runtime, suite};
 use crate::clock::Clock;
@@ -37,7 +38,7 @@ impl Args {
             let queue = Queue::connect(&self.queue).await.map_err(Told::trouble)?;
             let settings = Settings::new(self.jobs.into(), FailFast::Never);
             listen_for_interrupts(&settings);
-            eprintln!("waiting for trials");
+            complain!("waiting for trials");
             let benches = FromFiles { out, clock: Clock::start() };
             serve(queue, benches, settings.jobs, &settings.wind_down, &settings.interrupt)
                 .await

@@ -1,10 +1,11 @@
 //! One record, read for telling: its rows by what they are about.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::grade::{Action, Evidence, EvidenceError, Whose};
-use crate::journal::{EndRow, OutputRow, PhaseRow, TrialError, TrialRow, VerdictRow};
+use crate::journal::{EndRow, OutputRow, PhaseRow, ReplyRow, TrialError, TrialRow, VerdictRow};
 use crate::name::TrialId;
 use crate::record::{self, ReadError, Row};
 use crate::verdict::{Gate, Outcome};
@@ -28,6 +29,8 @@ pub struct Story {
     pub sealed: bool,
     /// Whole rows it has.
     pub rows: u64,
+    /// When each turn was answered, by its number: Unix nanoseconds of harness time.
+    pub replied: BTreeMap<u32, u64>,
     /// First and last time on record: Unix nanoseconds of harness time.
     pub span: (u64, u64),
 }
@@ -58,7 +61,7 @@ impl Story {
         let (mut trial, mut end) = (None, None);
         let (mut verdicts, mut outputs, mut phases) = (Vec::new(), Vec::new(), Vec::new());
         let (mut sealed, mut last) = (false, 0);
-        let mut span = None;
+        let (mut span, mut replied) = (None, BTreeMap::new());
         for row in rows {
             let row = match row {
                 // Its writer was killed: what was written is told.
@@ -76,6 +79,10 @@ impl Story {
                 "phase" => phases.push(row.parse()?),
                 "end" => end = Some(row.parse()?),
                 "seal" => sealed = true,
+                "reply" => {
+                    let reply: ReplyRow = row.parse()?;
+                    replied.insert(reply.n, row.at);
+                }
                 _ => {}
             }
             seen.push(row);
@@ -91,6 +98,7 @@ impl Story {
             end,
             sealed,
             rows: last,
+            replied,
             span: span.unwrap_or_default(),
         })
     }
@@ -106,6 +114,7 @@ impl Story {
             end: None,
             sealed: false,
             rows: 0,
+            replied: BTreeMap::new(),
             span: (0, 0),
         }
     }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::draft::{Draft, Tool, scenario};
 use super::{Args, Told};
+use crate::cli::print::say;
 use crate::cli::runtime;
 use crate::clock::Clock;
 use crate::name::TrialId;
@@ -129,7 +130,7 @@ async fn watched(app: &Contract, services: &[Service], turns: &[String]) -> Resu
     for (turn, n) in turns.iter().zip(1..) {
         match running.turn(n, turn, &history, until).await {
             Ok(reply) => {
-                println!("user: {turn}\napp:  {}", reply.text);
+                say!("user: {turn}\napp:  {}", reply.text);
                 history.extend([Said::User(turn.clone()), Said::App(reply.text)]);
             }
             Err(why) => {

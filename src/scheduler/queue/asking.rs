@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::message::{Common, Order, Report, Try};
-use super::{AGAIN_AFTER, Queue, QueueError, REPORT_SUBJECT, REPORTS, TASK_SUBJECT, bucket};
+use super::{AGAIN_AFTER, complain, Queue, QueueError, REPORT_SUBJECT, REPORTS, TASK_SUBJECT, bucket};
 use crate::record::{Anchor, Options, TrialState, verify};
 use crate::scheduler::over::over;
 use crate::scheduler::plan::Task;
@@ -187,7 +187,7 @@ fn consumer(run: &str) -> String {
 async fn hear(queue: Queue, run: String, waiting: Waiting) {
     loop {
         if let Err(error) = listen(&queue, &run, &waiting).await {
-            eprintln!("mocktrial: {error}; trying again");
+            complain(&format!("{error}; trying again"));
         }
         tokio::time::sleep(AGAIN_AFTER).await;
     }

@@ -130,6 +130,12 @@ impl Queue {
     }
 }
 
+/// Trouble that passes by itself, or does not: somebody may be looking.
+fn complain(what: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "mocktrial: {what}");
+}
+
 fn bucket(run: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
     format!("mocktrial-{}", run.chars().map(plain).collect::<String>())

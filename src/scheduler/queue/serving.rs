@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::subject;
 use super::message::{Order, Report, Try};
-use super::{ACK_WAIT, AGAIN_AFTER, Queue, QueueError, TASKS, WORKERS};
+use super::{ACK_WAIT, AGAIN_AFTER, complain, Queue, QueueError, TASKS, WORKERS};
 use crate::scenario::Suite;
 use crate::scheduler::ledger::{Ledger, entry};
 use crate::scheduler::pool::Done;
@@ -58,7 +58,7 @@ pub async fn serve<B: Benches>(
             taken = worker.take(jobs, &mut flying) => taken,
         };
         if let Err(error) = taken {
-            eprintln!("mocktrial: {error}; trying again");
+            complain(&format!("{error}; trying again"));
             tokio::time::sleep(AGAIN_AFTER).await;
         }
     }
@@ -121,7 +121,7 @@ impl<B: Benches> Worker<B> {
             // Until the server has it: an acknowledgement that is lost only has the trial come again, and be known.
             Ok(()) => message.double_ack().await,
             Err(why) => {
-                eprintln!("mocktrial: a task is left to another worker: {why}");
+                complain(&format!("a task is left to another worker: {why}"));
                 message.ack_with(AckKind::Nak(Some(ACK_WAIT / 3))).await
             }
         };
