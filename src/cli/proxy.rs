@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
+use super::print::{complain, say};
 use super::{Told, runtime, suite};
 use crate::record::SigningKey;
 use crate::trial::Bare;
@@ -45,11 +46,10 @@ impl Args {
             if !tokens.is_empty() {
                 line["tokens"] = Value::Object(tokens);
             }
-            println!("{line}");
-            std::io::stdout().flush().map_err(Told::trouble)?;
+            say!("{line}");
             super::asked_to_stop().await?;
             let sealed = bare.close().await.map_err(Told::trouble)?;
-            eprintln!("{} rows, sealed in {}", sealed.rows, self.record.display());
+            complain!("{} rows, sealed in {}", sealed.rows, self.record.display());
             Ok(Exit::Passed)
         })
     }

@@ -101,7 +101,7 @@ impl Reports {
         self.junit.add(story, &kept.base);
         self.sarif.add(story, &kept.base);
         if let Some(html) = &mut self.html {
-            html.add(&story, &kept.base, kept.counts).map_err(|error| at(&error))?;
+            html.add(story, &kept.base, kept.counts).map_err(|error| at(&error))?;
         }
         if let Some(trials) = &mut self.trials {
             trials.push(story.into());

@@ -19,7 +19,7 @@ mod view;
 
 const STYLE: &str = include_str!("html/style.css");
 
-/// Trials told in full; those that did not pass come first in this bound's reckoning.
+/// Trials told in full that did not pass; they come first.
 const OPEN: usize = 200;
 /// Passed trials told in full.
 const PASSED: usize = 100;
@@ -39,9 +39,8 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 pub struct Html {
     totals: Totals,
     rows: Vec<Value>,
-    told: Vec<String>,
-    open: usize,
-    passed: usize,
+    open: Vec<Value>,
+    passed: Vec<Value>,
     unlisted: usize,
     untold: usize,
 }
@@ -67,11 +66,10 @@ impl Html {
             Outcome::Passed => (&mut self.passed, PASSED),
             _ => (&mut self.open, OPEN),
         };
-        let full = *told < most;
+        let full = told.len() < most;
         if full {
-            *told += 1;
             let trial = view::trial(story, base, counts);
-            self.told.push(TEMPLATES.get_template("trial.html")?.render(trial)?);
+            told.push(Value::from_safe_string(TEMPLATES.get_template("trial.html")?.render(trial)?));
         } else {
             self.untold += 1;
         }
@@ -100,7 +98,7 @@ impl Html {
             trials => totals.trials(),
             unknown_goals => totals.unknown_goals,
             rows => &self.rows,
-            told => &self.told,
+            told => self.open.iter().chain(&self.passed).cloned().collect::<Vec<_>>(),
             untold => self.untold,
             unlisted => self.unlisted,
         };

@@ -21,7 +21,7 @@ const DRAWN: usize = 300;
 const LANE: u32 = 44;
 const BAR: u32 = 18;
 /// Narrowest bar, in per cent: an instant must be seen.
-const NARROW: f64 = 0.35;
+const NARROW: f64 = 0.7;
 /// Room of one letter of a label, in per cent.
 const LETTER: f64 = 0.8;
 /// The user's lane, above all others.
