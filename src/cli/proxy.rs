@@ -1,6 +1,5 @@
 //! `mocktrial proxy`: the channels of a contract alone, for trying things by hand.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
