@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::message::{Common, Order, Report, Try};
-use super::{AGAIN_AFTER, complain, Queue, QueueError, REPORT_SUBJECT, REPORTS, TASK_SUBJECT, bucket};
+use super::{AGAIN_AFTER, Queue, QueueError, REPORT_SUBJECT, REPORTS, TASK_SUBJECT, bucket, complain};
 use crate::record::{Anchor, Options, TrialState, verify};
 use crate::scheduler::over::over;
 use crate::scheduler::plan::Task;

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::subject;
 use super::message::{Order, Report, Try};
-use super::{ACK_WAIT, AGAIN_AFTER, complain, Queue, QueueError, TASKS, WORKERS};
+use super::{ACK_WAIT, AGAIN_AFTER, Queue, QueueError, TASKS, WORKERS, complain};
 use crate::scenario::Suite;
 use crate::scheduler::ledger::{Ledger, entry};
 use crate::scheduler::pool::Done;
