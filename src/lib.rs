@@ -21,7 +21,7 @@
 //!
 //! | rank | rooms | what they answer |
 //! |---|---|---|
-//! | 0 | [`name`] [`clock`] [`verdict`] | ids as types · the only file that reads the time · how absence is written |
+//! | 0 | [`name`] [`clock`] [`verdict`] [`roster`] | ids as types · the only file that reads the time · how absence is written · agents' cards as cleaned text |
 //! | 1 | [`scenario`] [`spans`] [`journal`] | what was asked · what the app said · append-only rows and their chain |
 //! | 2 | [`permit`] [`events`] | may this worker do this now · spans read as hand-offs and calls |
 //! | 3 | [`world`] | what tools act on; takes a [`permit::Permit`] |
@@ -49,6 +49,7 @@
 
 pub mod clock;
 pub mod name;
+pub mod roster;
 pub mod verdict;
 
 pub mod journal;

@@ -6,6 +6,8 @@
 //!
 //! Pure: no clock is read and nothing is counted here; both are handed in.
 
+mod delegation;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use crate::clock::Moment;
 use crate::name::{ToolName, WorkerId};
 use crate::scenario::{AllowList, Effect, Narrowing, Worker};
+pub use delegation::{Chain, Delegation, DelegationAsk, decide_delegation};
 
 /// What one layer leaves. [`Limits::default`] takes nothing away.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -400,6 +403,18 @@ pub enum RefusalCode {
     BodyTooLarge,
     /// The attempt could not be written.
     LogUnavailable,
+    /// No worker or peer has this id.
+    AgentUnknown,
+    /// It is not among those this worker may hand work to.
+    AgentNotDelegable,
+    /// Handed on deeper than a worker of the chain lets it.
+    DelegationDepth,
+    /// Its delegations are used up.
+    DelegationCap,
+    /// The agent waits for this work already.
+    DelegationCycle,
+    /// The deadline of the worker that delegates has passed.
+    DelegationDeadlinePassed,
 }
 
 impl RefusalCode {
@@ -414,6 +429,12 @@ impl RefusalCode {
             Self::TrialClosed => "trial_closed",
             Self::BodyTooLarge => "body_too_large",
             Self::LogUnavailable => "log_unavailable",
+            Self::AgentUnknown => "agent.unknown",
+            Self::AgentNotDelegable => "agent.not_delegable",
+            Self::DelegationDepth => "delegation.depth",
+            Self::DelegationCap => "delegation.cap",
+            Self::DelegationCycle => "delegation.cycle",
+            Self::DelegationDeadlinePassed => "delegation.deadline_passed",
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Lowest first. A room imports only rooms of a lower rank; rooms of one rank do not import each other.
 const RANKS: &[&[&str]] = &[
-    &["clock", "name", "verdict"],
+    &["clock", "name", "roster", "verdict"],
     &["journal", "scenario", "spans"],
     &["events", "permit"],
     &["world"],

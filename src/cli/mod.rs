@@ -27,6 +27,7 @@ mod proxy;
 mod receive;
 mod report;
 mod reports;
+mod roster;
 mod run;
 mod schema;
 mod show;
@@ -85,6 +86,8 @@ enum Verb {
     Keygen(keygen::Args),
     /// Print the JSON Schema of a file format
     Schema(schema::Args),
+    /// Print the roster of A2A agent cards: what a model is told of these agents
+    Roster(roster::Args),
     /// Print a completion script
     Completions(completions::Args),
 }
@@ -138,6 +141,7 @@ pub fn main() -> ExitCode {
         Verb::Doctor(args) => args.run(),
         Verb::Keygen(args) => args.run(),
         Verb::Schema(args) => args.run(),
+        Verb::Roster(args) => args.run(),
         Verb::Completions(args) => args.run(&mut Cli::command()),
     };
     let mut exit = done.unwrap_or_else(|told| {

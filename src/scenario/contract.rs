@@ -237,10 +237,37 @@ pub struct Worker {
     pub lane: LaneSpec,
     /// Whom it may hand work to (ids of workers and peers); `None`: nobody is excluded.
     pub delegates_to: Option<Vec<String>>,
-    /// Which of its own limits it may hand on.
+    /// Names or globs of tools that those it hands work to may use; `None`: no ceiling.
     pub may_grant: Option<Vec<String>>,
-    /// `containment:` as written, for the delegation channel.
-    pub containment: BTreeMap<String, Value>,
+    /// Limits of the hand-offs it makes.
+    pub containment: Containment,
+}
+
+/// Limits of the hand-offs a worker makes. The default takes nothing away but what is denied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Containment {
+    /// How far its limits flow down a chain.
+    pub mode: ContainmentMode,
+    /// How deep hand-offs may nest below it; its own have depth 1. More is refused.
+    pub max_depth: Option<u64>,
+    /// How many hand-offs it may make. More are refused.
+    pub max_delegations: Option<u64>,
+    /// How many of them may run at a time. More wait, and none is refused for it.
+    pub max_concurrent: Option<u64>,
+    /// Whether work may not come back to a worker that waits for it.
+    pub forbid_cycles: bool,
+}
+
+/// How far limits flow down a chain of hand-offs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContainmentMode {
+    /// Not at all.
+    Off,
+    /// Denials do; tools as far as `may_grant` says, and all where it says nothing.
+    #[default]
+    Delegable,
+    /// As `delegable`, and `may_grant` defaults to `allowed_tools`.
+    Strict,
 }
 
 /// How a worker's calls are told apart (design, Lanes).

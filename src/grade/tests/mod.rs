@@ -57,7 +57,7 @@ fn worker(name: &str, agent: &str, allowed: &[&str], lane: LaneSpec) -> Worker {
         lane,
         delegates_to: None,
         may_grant: None,
-        containment: BTreeMap::new(),
+        containment: Default::default(),
     }
 }
 

@@ -254,7 +254,7 @@ pub enum LaneFile {
 #[serde(deny_unknown_fields)]
 pub struct ContainmentFile {
     /// `off`; `delegable`: `may_grant` is the ceiling; `strict`: and defaults to `allowed_tools`.
-    pub mode: Option<ContainmentMode>,
+    pub mode: Option<ContainmentModeFile>,
     /// How deep hand-offs may nest.
     pub max_depth: Option<At<u64>>,
     /// How many hand-offs it may make.
@@ -268,7 +268,7 @@ pub struct ContainmentFile {
 /// How far limits flow down a chain of hand-offs.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum ContainmentMode {
+pub enum ContainmentModeFile {
     /// Not at all.
     Off,
     /// As far as `may_grant` says.

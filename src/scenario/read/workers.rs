@@ -5,13 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ReadFile;
 use super::reader::Reader;
 use crate::name::{WorkerId, WorkerIdError};
+use crate::roster::one_line;
 use crate::scenario::file::At;
 use crate::scenario::file::contract::{
-    BindingFile, ContainmentFile, ContainmentMode, LaneFile, PeerFile, PeerMode, WorkerFile,
+    BindingFile, ContainmentFile, ContainmentModeFile, LaneFile, PeerFile, PeerMode, WorkerFile,
 };
 use crate::scenario::file::scalar::{Form, Table};
 use crate::scenario::names::{glob, is_pattern};
-use crate::scenario::{AllowList, LaneSpec, Peer, PeerKind, Pos, Source, Worker, WorldSpec};
+use crate::scenario::{
+    AllowList, Containment, ContainmentMode, LaneSpec, Peer, PeerKind, Pos, Source, Worker, WorldSpec,
+};
 
 /// A worker, and what only the reading of the contract needs of it.
 pub(super) struct WorkerRead {
@@ -162,13 +165,6 @@ fn worker(
     WorkerRead { worker, variables, on_shared_channel }
 }
 
-/// White space of every kind becomes one space; control characters go.
-fn one_line(text: &str) -> String {
-    let clean: String =
-        text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !c.is_control()).collect();
-    clean.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Names and globs over tools, each of which fits at least one; where tools are open, some may be known to a service
 /// alone.
 pub(super) fn tool_list<'t, I: Iterator<Item = &'t str>>(
@@ -242,42 +238,30 @@ fn lane(reader: &mut Reader, pos: Pos, file: &WorkerFile) -> LaneSpec {
     }
 }
 
-fn containment(
-    reader: &mut Reader,
-    file: Option<At<ContainmentFile>>,
-) -> BTreeMap<String, serde_json::Value> {
-    let mut keys = BTreeMap::new();
+fn containment(reader: &mut Reader, file: Option<At<ContainmentFile>>) -> Containment {
     let Some(At { value: file, .. }) = file else {
-        return keys;
+        return Containment::default();
     };
-    if let Some(mode) = file.mode {
-        let word = match mode {
-            ContainmentMode::Off => "off",
-            ContainmentMode::Delegable => "delegable",
-            ContainmentMode::Strict => "strict",
-        };
-        keys.insert("mode".to_owned(), word.into());
-    }
-    let counts = [
-        ("max_depth", file.max_depth),
-        ("max_delegations", file.max_delegations),
-        ("max_concurrent", file.max_concurrent),
-    ];
-    for (key, count) in counts {
-        let Some(At { value, pos }) = count else {
-            continue;
-        };
+    let mut count = |key: &str, count: Option<At<u64>>| {
+        let At { value, pos } = count?;
         if value == 0 {
             reader
                 .error(pos, "value.zero", format!("`{key}: 0` lets no hand-off through"))
                 .help("write `delegates_to: []`".to_owned());
         }
-        keys.insert(key.to_owned(), value.into());
+        Some(value)
+    };
+    Containment {
+        mode: match file.mode {
+            Some(ContainmentModeFile::Off) => ContainmentMode::Off,
+            Some(ContainmentModeFile::Delegable) | None => ContainmentMode::Delegable,
+            Some(ContainmentModeFile::Strict) => ContainmentMode::Strict,
+        },
+        max_depth: count("max_depth", file.max_depth),
+        max_delegations: count("max_delegations", file.max_delegations),
+        max_concurrent: count("max_concurrent", file.max_concurrent),
+        forbid_cycles: file.forbid_cycles.unwrap_or(false),
     }
-    if let Some(forbid) = file.forbid_cycles {
-        keys.insert("forbid_cycles".to_owned(), forbid.into());
-    }
-    keys
 }
 
 /// Remote agents by id.
