@@ -22,7 +22,7 @@
 //! | rank | rooms | what they answer |
 //! |---|---|---|
 //! | 0 | [`name`] [`clock`] [`verdict`] [`roster`] | ids as types · the only file that reads the time · how absence is written · agents' cards as cleaned text |
-//! | 1 | [`scenario`] [`spans`] [`journal`] | what was asked · what the app said · append-only rows and their chain |
+//! | 1 | [`scenario`] [`spans`] [`journal`] [`a2a`] | what was asked · what the app said · append-only rows and their chain · A2A on the wire |
 //! | 2 | [`permit`] [`events`] | may this worker do this now · spans read as hand-offs and calls |
 //! | 3 | [`world`] | what tools act on; takes a [`permit::Permit`] |
 //! | 4 | [`proxy`] [`model`] [`target`] | channels and their faces · what the app's model is told · the app process |
@@ -52,6 +52,7 @@ pub mod name;
 pub mod roster;
 pub mod verdict;
 
+pub mod a2a;
 pub mod journal;
 pub mod scenario;
 pub mod spans;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Lowest first. A room imports only rooms of a lower rank; rooms of one rank do not import each other.
 const RANKS: &[&[&str]] = &[
     &["clock", "name", "roster", "verdict"],
-    &["journal", "scenario", "spans"],
+    &["a2a", "journal", "scenario", "spans"],
     &["events", "permit"],
     &["world"],
     &["model", "proxy", "target"],
