@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Told;
+use super::print::{complain, say};
 use crate::roster::{Card, Roster};
 use crate::verdict::Exit;
 
@@ -30,7 +31,7 @@ impl Args {
             let card = Card::read(&text).map_err(|error| wrong(&error))?;
             if card.lone_surrogates > 0 {
                 let lone = card.lone_surrogates;
-                eprintln!("mocktrial: {}: {lone} lone surrogates read as U+FFFD", path.display());
+                complain!("mocktrial: {}: {lone} lone surrogates read as U+FFFD", path.display());
             }
             if cards.contains_key(&id) {
                 return Err(wrong(&format!(
@@ -41,9 +42,9 @@ impl Args {
         }
         let roster = Roster::of(cards.iter().map(|(id, card)| (id.as_str(), card)));
         for (id, field) in &roster.truncated {
-            eprintln!("mocktrial: {id}: {field} cut");
+            complain!("mocktrial: {id}: {field} cut");
         }
-        println!("{}", roster.text);
+        say!("{}", roster.text);
         Ok(Exit::Passed)
     }
 }

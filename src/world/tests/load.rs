@@ -244,7 +244,10 @@ fn a_scenarios_statements_are_refused_at_load_at_their_place() {
     let checks = [
         ("SELECT count(*) = 1 FROM refunds WHERE order_id = :order AND at < :now", ""),
         ("SELECT count(*) = 0 FROM actions JOIN replies JOIN turns", ""),
-        ("SELECT count(*) = 0 FROM spans", "no such table: spans"),
+        (
+            "SELECT count(*) = 0 FROM spans",
+            "no such table: spans (spans are no whole evidence: ask with `delegated`, `transferred` or `called`)",
+        ),
         ("SELECT 1, 2", "a check gives one column, with 0 or 1 in it"),
         ("DELETE FROM log RETURNING 1", "a check may only read, and this writes to log"),
         ("SELECT random() > 0", "random is refused: a check must give the same answer whenever it is asked"),
