@@ -113,3 +113,22 @@ fn a_roster_of_cards_is_cleaned_wrapped_and_says_what_it_cut() {
         told(&run)
     );
 }
+
+#[test]
+fn what_is_not_served_yet_is_said_before_anything_runs() {
+    let desk = desk();
+    let path = desk.path().join("contract.yaml");
+    let text = fs::read_to_string(&path).expect("a contract");
+    let text = text.replace("setup: [[cargo, build, --release, --example, returns]]", "setup: []");
+    let (card, replies) = ("carrier.json", "carrier.yaml");
+    for name in [card, replies] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats").join(name);
+        fs::copy(from, desk.path().join(name)).expect("a copy");
+    }
+    let peers = format!("peers: {{ carrier: {{ a2a: scripted, card: {card}, replies: {replies} }} }}\n");
+    fs::write(&path, text + &peers).expect("written");
+    let run = mocktrial(desk.path(), &["run", ".", "--out", "out"]);
+    assert_eq!(run.status.code(), Some(2), "{}", told(&run));
+    assert!(told(&run).contains("`peers` of the contract is not served by this version"), "{}", told(&run));
+    assert!(!desk.path().join("out/trials").exists());
+}

@@ -18,7 +18,7 @@ use crate::scheduler::{
     self, Done, FailFast, Ledger, Plan, Progress, Ran, Resumed, Selection, Settings, Shard, ended, entry,
 };
 use crate::target;
-use crate::trial::{Finished, Stage, first_row};
+use crate::trial::{Finished, Stage, StageError, first_row};
 use crate::verdict::{Exit, Outcome};
 use crate::world::Frozen;
 
@@ -219,7 +219,13 @@ pub(super) async fn stages(
     for (suite, world) in suites.iter().zip(worlds) {
         let contract = Arc::clone(&suite.contract);
         let mut stage = Stage::new(contract, world, out.to_owned(), clock, key.clone(), sign.clone())
-            .map_err(Told::trouble)?;
+            .map_err(|error| {
+                let told = format!("{}: {error}", suite.contract.source.path.display());
+                match error {
+                    StageError::Unserved { .. } => Told::usage(told),
+                    _ => Told::trouble(told),
+                }
+            })?;
         target::setup(&suite.contract, &stage.filters().map_err(Told::trouble)?)
             .await
             .map_err(|error| Told::trouble(format!("{}: {error}", suite.contract.source.path.display())))?;

@@ -17,7 +17,7 @@ use crate::journal::{RedactionKey, Redactor, RedactorError};
 use crate::model::Endpoint;
 use crate::proxy::{Door, LateCalls};
 use crate::record::SigningKey;
-use crate::scenario::{App, Contract};
+use crate::scenario::{App, Contract, ModelMode, Talk};
 use crate::spans::Receiver;
 use crate::target::Filters;
 use crate::world::Frozen;
@@ -57,6 +57,13 @@ pub enum StageError {
     /// The system has no randomness to give.
     #[error("no randomness: {0}")]
     Random(getrandom::Error),
+    /// The contract asks for what this version does not do: said before the run, since an app without it would fail
+    /// for no fault of its own.
+    #[error("{what} of the contract is not served by this version; leave it out, or serve it yourself")]
+    Unserved {
+        /// Which key.
+        what: &'static str,
+    },
 }
 
 impl Stage {
@@ -72,6 +79,9 @@ impl Stage {
     ) -> Result<Self, StageError> {
         let address = SocketAddr::new(contract.app.listen, 0);
         let listen = |error| StageError::Listen { address, error };
+        if let Some(what) = unserved(&contract) {
+            return Err(StageError::Unserved { what });
+        }
         Ok(Self {
             frozen,
             door: Door::bind(address).map_err(listen)?,
@@ -123,6 +133,18 @@ impl Stage {
     pub fn unknown_tokens(&self) -> BTreeMap<String, u64> {
         self.door.unknown_tokens()
     }
+}
+
+/// A key whose part of the work is not built.
+fn unserved(contract: &Contract) -> Option<&'static str> {
+    let model = match contract.model.mode {
+        ModelMode::None | ModelMode::Scripted => None,
+        ModelMode::Record => Some("`model: { mode: record }`"),
+        ModelMode::Replay => Some("`model: { mode: replay }`"),
+    };
+    let talk = matches!(contract.app.talk, Talk::A2a { .. }).then_some("`talk: a2a`");
+    let peers = (!contract.peers.is_empty()).then_some("`peers`");
+    model.or(talk).or(peers)
 }
 
 pub(super) fn secrets(app: &App) -> Vec<String> {
