@@ -10,9 +10,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use desk::Desk;
+use mocktrial::clock::Clock;
 use serde_json::Value;
 
 const MOCKTRIAL: &str = env!("CARGO_BIN_EXE_mocktrial");
@@ -65,9 +66,10 @@ impl Drop for Server {
 
 /// Waits for what another process does; there is no event to wait for.
 fn wait(what: &str, mut happened: impl FnMut() -> bool) {
-    let begun = Instant::now();
+    let clock = Clock::start();
+    let begun = clock.now();
     while !happened() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "not within two minutes: {what}");
+        assert!(clock.now().since(begun) < Duration::from_secs(120), "not within two minutes: {what}");
         sleep(Duration::from_millis(20));
     }
 }

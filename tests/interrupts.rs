@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use desk::Desk;
+use mocktrial::clock::Clock;
 
 /// Trials that each wait for the release of a file, so that they are in flight for as long as the test says.
 fn waiting() -> Desk {
@@ -65,8 +66,9 @@ fn nothing_left(desk: &Desk) {
         });
         processes.collect()
     };
-    let begun = std::time::Instant::now();
-    while !left().is_empty() && begun.elapsed() < std::time::Duration::from_secs(10) {
+    let clock = Clock::start();
+    let begun = clock.now();
+    while !left().is_empty() && clock.now().since(begun) < std::time::Duration::from_secs(10) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     assert_eq!(left(), [""; 0], "something of the app is left running");
