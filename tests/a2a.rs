@@ -77,7 +77,7 @@ fn each_way_to_stop_has_its_own_disposition() {
     let mut came_to = Vec::new();
     for exchange in exchanges("rest-states") {
         if let Some(task) = exchange["response"]["body"].get("task") {
-            came_to.push(follow(&[task.clone()], Version::V1).1);
+            came_to.push(follow(std::slice::from_ref(task), Version::V1).1);
         }
     }
     for wanted in ["failed", "rejected", "parked_input", "parked_auth", "completed"] {
