@@ -62,6 +62,7 @@ fn every_contract_and_scenario_of_the_project_fits_its_schema() {
 #[test]
 fn a_file_with_a_wrong_key_fits_no_schema() {
     let (contracts, scenarios) = (validator(SchemaKind::Contract), validator(SchemaKind::Scenario));
+    let scripts = validator(SchemaKind::Model);
     let mut seen = 0;
     for expected in files(&root().join("tests/wrong"), "expected.txt") {
         let text = fs::read_to_string(&expected).expect("a text");
@@ -70,6 +71,11 @@ fn a_file_with_a_wrong_key_fits_no_schema() {
             continue;
         }
         let folder = expected.parent().expect("a folder");
+        if let Some(script) = files(folder, "model.yaml").pop().filter(|_| text.contains("model.yaml:")) {
+            assert!(!scripts.is_valid(&read_yaml(&script)), "{}", folder.display());
+            seen += 1;
+            continue;
+        }
         let Some(scenario) = files(folder, SCENARIO_SUFFIX).pop() else {
             let fits = contracts.is_valid(&read_yaml(&folder.join(CONTRACT_FILE)));
             assert!(!fits, "{}", folder.display());
