@@ -47,9 +47,12 @@ impl Sdk {
         Ok(match self {
             Self::Python => vec![text(home.join("venv/bin/python")), text(apps.join(format!("{name}.py")))],
             Self::JavaScript => {
-                // Modules are looked for beside the program.
+                // Modules are looked for beside the program. Other tests run the same one: it is put there whole.
                 let here = home.join(format!("{name}.mjs"));
-                fs::copy(apps.join(format!("{name}.mjs")), &here).map_err(|why| why.to_string())?;
+                let bytes = fs::read(apps.join(format!("{name}.mjs"))).map_err(|why| why.to_string())?;
+                let whole = tempfile::NamedTempFile::new_in(&home).map_err(|why| why.to_string())?;
+                fs::write(whole.path(), bytes).map_err(|why| why.to_string())?;
+                whole.persist(&here).map_err(|why| why.to_string())?;
                 vec!["node".to_owned(), text(here)]
             }
         })

@@ -211,7 +211,10 @@ async fn javascript(test: &str, which: &str, protocol: Protocol, compression: Op
     };
     // Modules are looked for beside the program.
     let here = home.join("export.mjs");
-    fs::copy(program("export.mjs"), &here).expect("copied");
+    // Other tests run the same program: it is put there whole.
+    let whole = tempfile::NamedTempFile::new_in(here.parent().expect("a folder")).expect("a file");
+    fs::copy(program("export.mjs"), whole.path()).expect("copied");
+    whole.persist(&here).expect("in its place");
     let mut command = Command::new("node");
     command.arg(here).arg(which);
     export(command, protocol, compression).await;
