@@ -227,7 +227,7 @@ impl Form {
                 true if head[0] == 0x0a => Self::Protobuf,
                 true => Self::Delimited,
             },
-            [0x0a, 0x0a, ..=8, ..] => Self::Delimited,
+            [0x0a, 0x0a, (..=8), ..] => Self::Delimited,
             [0x0a, ..] => Self::Protobuf,
             _ => Self::Delimited,
         }
